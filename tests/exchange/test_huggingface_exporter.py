@@ -15,7 +15,7 @@ from tiny_model import LINES, save_tiny_model
 
 from dragoman.core.errors import ConfigError, ExportError, StorageError
 from dragoman.exchange.exporting import export_model
-from dragoman.exchange.huggingface_marian import LAYER_NAMES
+from dragoman.exchange.huggingface_files import LAYER_NAMES
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model, save_model

@@ -18,9 +18,10 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.exporting import export_model
-from dragoman.exchange.huggingface_marian import position_table
 from dragoman.exchange.importing import import_model
+from dragoman.exchange.weight_layout import sines_first
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.layers.positions import sinusoids
 from dragoman.saved.model import build_model, load_model
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.system import TranslationSystem
@@ -367,7 +368,7 @@ def test_what_is_refused(
 def test_positions_may_be_stored_in_half_precision(dtype: torch.dtype, tmp_path: Path) -> None:
     copy = copied(tmp_path, "shared")
     names = [f"model__{side}__embed_positions__weight" for side in ("encoder", "decoder")]
-    table = position_table(512, 16).to(dtype)
+    table = sinusoids(512, 16)[:, sines_first(16)].to(dtype)
     weights(**{name: table.clone() for name in names})(copy)
     import_model(copy, tmp_path / "m")
     weights(**{names[0]: table + 0.02})(copy)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from dragoman.core.errors import DataError
 from dragoman.exchange.weight_layout import (
     SILENT,
-    inverse,
     permute_width,
     repeat_heads,
     rotation_in_pairs,
+    sines_first,
     sines_then_cosines,
     with_rows,
 )
@@ -39,7 +39,7 @@ def test_the_order_of_positions(d_model: int) -> None:
     theirs = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
     order = sines_then_cosines(d_model)
     assert torch.equal(theirs[:, order], table)
-    assert torch.equal(table[:, inverse(order)], theirs)
+    assert torch.equal(table[:, sines_first(d_model)], theirs)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_pieces_in_another_order_and_a_silent_one() -> None:
         "output.weight": torch.arange(6.0).view(3, 2),
         "decoder_norm.weight": torch.ones(2),
     }
-    found = with_rows(weights, [2, 0], [1, 1, 0, 2], begin=1, silent=[3])
+    found = with_rows(weights, [2, 0], [1, 1, 0, 2], silent=[1, 3])
     assert found["source_embedding.weight"].tolist() == [[4, 5], [0, 1]]
     assert found["output.weight"].tolist() == [[2, 3], [2, 3], [0, 1], [4, 5]]
     assert found["output.bias"].tolist() == [0, SILENT, 0, SILENT]
-    assert "output.bias" not in with_rows(weights, [0], [0], begin=None)
+    assert "output.bias" not in with_rows(weights, [0], [0])
     assert "target_embedding.weight" not in found
 
 

@@ -119,11 +119,7 @@ class _Metadata:
 
     @classmethod
     def read(cls, directory: Path) -> _Metadata:
-        """The metadata of a package.
-
-        Raises:
-            ConfigError: it is not a translation model of two languages.
-        """
+        """The metadata of a package."""
         file = directory / _METADATA_FILE
         found = cls(read_object(file) if file.is_file() else {}, file)
         kind = found.values.get("type", "translate")
@@ -169,11 +165,7 @@ class _Tokens:
 
     @classmethod
     def read(cls, configuration: Mapping[str, Any], directory: Path) -> _Tokens:
-        """The symbols of a model.  Early versions have no such file.
-
-        Raises:
-            ConfigError: a setting is unknown.
-        """
+        """The symbols of a model.  Early versions have no such file."""
         file = directory / CONFIG_FILE
         for name, value in configuration.items():
             if name not in _KNOWN_CONFIG and value not in (None, False, 0):
@@ -193,11 +185,7 @@ class _Tokens:
         return found
 
     def with_flags(self, flags: tuple[bool, bool, bool]) -> _Tokens:
-        """As early versions tell them, in the weights.
-
-        Raises:
-            ConfigError: sources begin with a symbol.
-        """
+        """As early versions tell them, in the weights."""
         source_bos, source_eos, target_bos = flags
         if source_bos:
             raise ConfigError(f"{self.where}: sources with a begin are not known here")
@@ -210,11 +198,7 @@ class _Tokens:
         return bool(self.values.get("add_source_eos", False))
 
     def number(self, name: str) -> float | None:
-        """A number, if it is there.
-
-        Raises:
-            DataError: it is something else.
-        """
+        """A number, if it is there."""
         found = self.values.get(name)
         if found is not None and (isinstance(found, bool) or not isinstance(found, (int, float))):
             raise DataError(f"{self.where}: {name}: expected a number, found {found!r:.80}")
@@ -236,9 +220,6 @@ class _Tokens:
         Args:
             sides: the numbers of the source and the target pieces.
             zero: whether outputs begin with a vector of zeros in place of a piece's.
-
-        Raises:
-            DataError: names the symbol.
         """
         read = [("eos_token", self.end, sides[0])] if self.source_end else []
         read += [] if zero else [("decoder_start_token", self.start, sides[1])]
@@ -333,9 +314,6 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
 
     Returns:
         The names of the others, within the package.
-
-    Raises:
-        DataError: it is damaged or hostile, or no package.
     """
     with reading(archive):
         members = checked(members_of(archive), archive)

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
+from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
-from dragoman.exchange.probes import Probe, largest, probes
+from dragoman.exchange.probes import Probe, check_gap, largest, probes
 from dragoman.exchange.vocabulary_files import (
     NOT_NORMALISED,
     lowers_case,
-    sentencepiece_model,
+    never_written,
     write_vocabularies,
 )
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
-from dragoman.search import SearchConfig
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
 from dragoman.translation.engines.ctranslate2_conversion import (
     KNOWN,
     check_widths,
@@ -90,24 +89,21 @@ class CTranslate2Exporter(Exporter):
         whole = directory / "model"
         self._convert(saved, whole, None)
         gap, texts = _compare(whole, saved, drawn)
-        _check(gap, _TOLERANCE)
+        check_gap("CTranslate2 gives", gap, _TOLERANCE)
         equal = None
         if self._quantisation is not None:
             for file in whole.iterdir():
                 file.unlink()
             self._convert(saved, whole, self._quantisation)
-            gap, found = _compare(whole, saved, drawn)
-            _check(gap, math.inf)
-            pairs = list(zip(texts, found, strict=True))
-            equal = (sum(ours == theirs for ours, theirs in pairs), len(pairs))
+            gap, quantised = _compare(whole, saved, drawn)
+            check_gap("CTranslate2 gives", gap, math.inf)
+            equal = (sum(map(operator.eq, texts, quantised)), len(texts))
         notes = write_vocabularies(saved, directory, _spm_names(saved), with_ids=False)
         _write_metadata(saved, directory)
-        with_float = " of float32" if equal is not None else ""
         return ExportReport(
-            files=tuple(sorted(path.name for path in directory.iterdir())),
             compared=f"log-probabilities of {len(drawn)} sentences of random pieces, through "
             f"CTranslate2 {ctranslate2.__version__} in {self._quantisation or 'float32'}"
-            + (f", and its translations compared with those{with_float}" if equal else ""),
+            + (", and its translations compared with those of float32" if equal else ""),
             difference=gap,
             equal_texts=equal,
             differences=(*_differences(saved), *notes),
@@ -155,19 +151,6 @@ print(target.decode(result[0].hypotheses[0]))
         spec.save(str(directory))
 
 
-def _check(gap: float, allowed: float) -> None:
-    """Refuse a difference that is too large or NaN.
-
-    Raises:
-        ExportError: it is.
-    """
-    if not gap <= allowed:
-        raise ExportError(
-            f"CTranslate2 gives log-probabilities that differ by up to {gap:.1e} from the "
-            f"model's ({allowed:.0e} is allowed); please report this"
-        )
-
-
 def _write_metadata(saved: SavedModel, directory: Path) -> None:
     """Write ``metadata.json`` of Argos Translate, if it can use the model."""
     if (languages := _argos_languages(saved)) is None:
@@ -190,21 +173,14 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
     pairs = language_pairs(saved.config)
     named = len(pairs) == 1 and "source" not in pairs[0] and "target" not in pairs[0]
     pieces = saved.vocabularies.source
-    if not named or sentencepiece_model(pieces) is None or lowers_case(pieces):
+    if not named or pieces.sentencepiece is None or lowers_case(pieces):
         return None
     tags = tags_between(saved.config, pieces, *pairs[0])
     return None if tags else pairs[0]
 
 
 def _suppressed(saved: SavedModel) -> list[list[str]]:
-    """Pieces that Dragoman never puts out: special pieces, and tags."""
-    vocabulary, search = saved.vocabularies.target, SearchConfig.model_validate(saved.search)
-    never = [PAD, BOS]
-    if not search.allow_unknown:
-        never.append(UNK)
-    if not search.allow_tags:
-        never += vocabulary.tags
-    return [[piece] for piece in vocabulary.pieces(never)]
+    return [[piece] for piece in saved.vocabularies.target.pieces(never_written(saved))]
 
 
 def _longest(saved: SavedModel) -> int | None:
@@ -234,12 +210,12 @@ def _compare(
     """The largest difference of a log-probability, and CTranslate2's translations."""
     translator = ctranslate2.Translator(str(directory), device="cpu", intra_threads=1)
     sides = saved.vocabularies
-    sources = [sides.source.pieces(one.source[:-1]) for one in drawn]
-    targets = [sides.target.pieces(one.target[:-1]) for one in drawn]
-    scores: Any = translator.score_batch(sources, targets)
+    sources = [sides.source.pieces(pair.source[:-1]) for pair in drawn]
+    targets = [sides.target.pieces(pair.target[:-1]) for pair in drawn]
+    scored: Any = translator.score_batch(sources, targets)
     gaps = [
-        float(np.abs(np.array(found.log_probs) - one.of_target).max())
-        for found, one in zip(scores, drawn, strict=True)
+        float(np.abs(np.array(scores.log_probs) - pair.of_target).max())
+        for scores, pair in zip(scored, drawn, strict=True)
     ]
     longest = min(_longest(saved) or _COMPARED, _COMPARED)
     results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=longest)

@@ -7,7 +7,7 @@ zero byte.
 
 from __future__ import annotations
 
-import json
+import math
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
-from dragoman.exchange.foreign_files import read_object, read_text
+from dragoman.exchange.foreign_files import parsed_json, read_object, read_text
 
 BINARY_FILE, CONFIG_FILE = "model.bin", "config.json"
 _VERSIONS = range(2, 7)
@@ -61,18 +61,18 @@ class _Stream:
                 f"{self._where}: ends at byte {len(self._content):,}, but more was announced: it "
                 "is truncated or damaged; download it again"
             )
-        found = self._content[self._place : self._place + count]
         self._place += count
-        return found
+        return self._content[self._place - count : self._place]
 
     def number(self, code: str) -> int:
-        found: int = struct.unpack(f"<{code}", self.bytes(struct.calcsize(f"<{code}")))[0]
-        return found
+        value: int
+        (value,) = struct.unpack(f"<{code}", self.bytes(struct.calcsize(f"<{code}")))
+        return value
 
     def text(self) -> str:
-        found = self.bytes(self.number("H"))
+        encoded = self.bytes(self.number("H"))
         try:
-            return found.removesuffix(b"\0").decode("utf-8")
+            return encoded.removesuffix(b"\0").decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(f"{self._where}: damaged: a name is not UTF-8") from error
 
@@ -100,7 +100,7 @@ def read_binary(file: Path) -> Binary:
     for _ in range(stream.number("I")):
         name = stream.text()
         arrays[name] = _array(stream, version, f"{file}: {named([name])}")
-    types = {_type_name(one) for name, one in arrays.items() if name.endswith("weight")}
+    types = {_type_name(array) for name, array in arrays.items() if name.endswith("weight")}
     if version >= 3:
         for _ in range(stream.number("I")):
             alias, name = stream.text(), stream.text()
@@ -114,8 +114,8 @@ def read_binary(file: Path) -> Binary:
     tensors, numbers = _dequantised(arrays, file)
     flags = {
         name.replace("/", ".")
-        for name, one in arrays.items()
-        if not one.shape and one.dtype == np.int8
+        for name, array in arrays.items()
+        if not array.shape and array.dtype == np.int8
     }
     return Binary(specification, revision, tensors, numbers, frozenset(flags), frozenset(types))
 
@@ -137,10 +137,7 @@ def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:
             raise DataError(f"{where}: numbers of {width} bytes: damaged")
         name, size = _WIDTHS[width], stream.number("I") * width
     dtype = np.dtype(_NUMPY.get(name, name)).newbyteorder("<")
-    count = 1
-    for length in shape:
-        count *= length
-    if size != count * dtype.itemsize:
+    if size != math.prod(shape) * dtype.itemsize:
         raise DataError(f"{where}: {size} bytes for the shape {list(shape)} in {name}: damaged")
     try:
         return np.frombuffer(stream.bytes(size), dtype).reshape(shape)
@@ -208,26 +205,14 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def read_pieces(directory: Path, side: str) -> list[str]:
-    """The pieces of a side by number.
-
-    Args:
-        directory: of the model.
-        side: ``source`` or ``target``.
-
-    Raises:
-        DataError: there is no vocabulary, or it is damaged.
-    """
+    """The pieces of a side, ``source`` or ``target``, by number."""
     names = [f"{kind}_vocabulary.{end}" for kind in ("shared", side) for end in ("json", "txt")]
     file = next((directory / name for name in names if (directory / name).is_file()), None)
     if file is None:
         raise DataError(f"{directory}: has none of {', '.join(names)}")
-    text = read_text(file)
     if file.suffix == ".txt":
-        return text.removesuffix("\n").split("\n")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file}: not JSON ({error}); download it again") from error
-    if not isinstance(found, list) or not all(isinstance(piece, str) for piece in found):
+        return read_text(file).removesuffix("\n").split("\n")
+    pieces = parsed_json(file)
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
         raise DataError(f"{file}: expected a list of pieces")
-    return found
+    return pieces

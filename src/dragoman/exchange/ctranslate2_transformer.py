@@ -12,17 +12,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-import torch
 from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
 from dragoman.exchange.ctranslate2_files import Binary
-from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
-from dragoman.exchange.layer_names import SIDES, LayerNames
-from dragoman.exchange.piece_rows import PieceMatrices
-from dragoman.exchange.weight_layout import repeat_heads
+from dragoman.exchange.foreign_transformer import (
+    SIDES,
+    ForeignTransformer,
+    LayerNames,
+    PieceMatrices,
+    Positions,
+)
+from dragoman.exchange.weight_layout import repeat_heads, sines_first
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.layers.positions import Timescales, sinusoids
 
@@ -93,9 +96,6 @@ class Attributes:
         Args:
             binary: content of ``model.bin``.
             where: that file, for messages.
-
-        Raises:
-            ConfigError: it is another kind of model.
         """
         if binary.specification not in _NAMES or not (
             _FIRST_REVISION <= binary.revision <= _LAST_REVISION
@@ -117,10 +117,11 @@ class Attributes:
 
         Models of early versions say it here.
         """
-        source_bos, source_eos = (
-            bool(self.take(f"with_{name}", default=0)) for name in ("source_bos", "source_eos")
+        defaults = {"with_source_bos": 0, "with_source_eos": 0, "with_target_bos": 1}
+        source_bos, source_eos, target_bos = (
+            bool(self.take(name, default=default)) for name, default in defaults.items()
         )
-        return source_bos, source_eos, bool(self.take("with_target_bos", default=1))
+        return source_bos, source_eos, target_bos
 
     def take(self, *names: str, default: float) -> float:
         """The first of several attributes that exists.
@@ -147,11 +148,7 @@ class Attributes:
         return sides[0]
 
     def check_all_taken(self) -> None:
-        """Refuse a model that has more than was taken.
-
-        Raises:
-            ConfigError: names it.
-        """
+        """Refuse a model that has more than was taken."""
         for name in _OFF:
             if self.values.get(name, 0):
                 _refuse(self.where, name, self.values[name])
@@ -168,7 +165,7 @@ def _refuse(where: Path, name: str, value: float) -> NoReturn:
 class CTranslate2Transformer(ForeignTransformer):
     """The weights and settings of a model."""
 
-    numbers: Attributes
+    options: Attributes
     epsilon: float | None
     """Of normalisations; None if the configuration has none."""
     source_end: bool
@@ -179,12 +176,7 @@ class CTranslate2Transformer(ForeignTransformer):
     @property
     @override
     def zero_start(self) -> bool:
-        return self.numbers.zero_start
-
-    @property
-    @override
-    def options_file(self) -> Path:
-        return self.numbers.where
+        return self.options.zero_start
 
     @override
     def matrices(self) -> PieceMatrices:
@@ -192,27 +184,26 @@ class CTranslate2Transformer(ForeignTransformer):
         if any(not name.startswith("encoder.embeddings_0.") for name in names):
             raise ConfigError(f"{self.weights.where}: source features are not known here")
         source = "encoder.embeddings_0.weight" if names else "encoder.embeddings.weight"
-        bias = "decoder.projection.bias"
         return PieceMatrices(
             self.weights.take(source),
             self.weights.take("decoder.embeddings.weight"),
             self.weights.take("decoder.projection.weight"),
-            self.weights.take(bias) if bias in self.weights else None,
+            self.weights.optional("decoder.projection.bias"),
         )
 
     @override
     def check_all_taken(self) -> None:
         super().check_all_taken()
-        self.numbers.check_all_taken()
+        self.options.check_all_taken()
 
     @override
     def settings(self, d_model: int) -> dict[str, Any]:
         counts = [self._count(f"{side}.layer_") for side in SIDES]
-        heads = int(self.numbers.both("num_heads", self.numbers.heads))
-        pre = bool(self.numbers.both("pre_norm", 1))
+        heads = int(self.options.both("num_heads", self.options.heads))
+        pre = bool(self.options.both("pre_norm", 1))
         ends = [f"{side}.layer_norm.weight" in self.weights for side in SIDES]
         if ends[0] != ends[1]:
-            raise ConfigError(f"{self.options_file}: only one side ends with a normalisation")
+            raise ConfigError(f"{self.options.where}: only one side ends with a normalisation")
         rms = not self._has("ffn.layer_norm.bias")
         usual = _RMS_EPSILON if rms else _EPSILON
         return {
@@ -235,15 +226,15 @@ class CTranslate2Transformer(ForeignTransformer):
 
     def _activation(self) -> str:
         """The function of the feed-forward sublayers, which may be gated."""
-        number = int(self.numbers.both("activation", 0))
+        number = int(self.options.both("activation", 0))
         if number not in _ACTIVATIONS:
-            _refuse(self.options_file, "activation", number)
+            _refuse(self.options.where, "activation", number)
         name = _ACTIVATIONS[number]
         if not self._has("ffn.linear_0_noact.weight"):
             return name
         if name != "swish" or self._has("ffn.linear_0.bias"):
             raise ConfigError(
-                f"{self.options_file}: gated feed-forward by {name}, or with biases, is not known "
+                f"{self.options.where}: gated feed-forward by {name}, or with biases, is not known "
                 "here, only by swish without biases"
             )
         return "swiglu"
@@ -260,12 +251,11 @@ class CTranslate2Transformer(ForeignTransformer):
 
     def _head_width(self, heads: int, d_model: int) -> int | None:
         """Width of a head, if it is not the usual one."""
-        names = [name for name in self.numbers.values if name.endswith(".head_dim")]
-        found = {int(self.numbers.take(name, default=0)) for name in names}
-        if len(found) > 1:
-            raise ConfigError(f"{self.options_file}: heads of different widths are not known here")
-        width = found.pop() if found else None
-        return None if width is None or width * heads == d_model else width
+        names = [name for name in self.options.values if name.endswith(".head_dim")]
+        widths = {int(self.options.take(name, default=0)) for name in names}
+        if len(widths) > 1:
+            raise ConfigError(f"{self.options.where}: heads of different widths are not known here")
+        return next((width for width in widths if width * heads != d_model), None)
 
     def _scaled(self, d_model: int) -> bool:
         """Whether embeddings are multiplied by the root of their width: a flag, or the factor."""
@@ -273,16 +263,16 @@ class CTranslate2Transformer(ForeignTransformer):
         for side, old in (("encoder", "encoder.embeddings"), ("decoder", "decoder.embeddings")):
             names = [f"{side}.scale_embeddings", f"{old}.multiply_by_sqrt_depth"]
             names.append(f"{side}.embeddings_0.multiply_by_sqrt_depth")
-            there = next((name for name in names if name in self.numbers.values), None)
-            value = self.numbers.take(*names, default=1)
+            there = next((name for name in names if name in self.options.values), None)
+            value = self.options.take(*names, default=1)
             factor = d_model**0.5 if value else 1.0
-            if there is not None and there not in self.numbers.switches:
+            if there is not None and there not in self.options.switches:
                 factor = value
             if abs(factor - 1) > 1e-3 and abs(factor - d_model**0.5) > 1e-3 * d_model**0.5:
-                _refuse(self.options_file, names[0], value)
+                _refuse(self.options.where, names[0], value)
             sides.append(abs(factor - 1) > 1e-3)
         if sides[0] != sides[1]:
-            raise ConfigError(f"{self.options_file}: embeddings of only one side are scaled")
+            raise ConfigError(f"{self.options.where}: embeddings of only one side are scaled")
         return sides[0]
 
     @override
@@ -297,10 +287,10 @@ class CTranslate2Transformer(ForeignTransformer):
             return Positions(settings, sines_first=True)
         tables = [self.weights.table(name, d_model) for name in names]
         for timescales, first in _SINUSOIDS:
-            for sines_first in (False, True):
-                if all(_is_sinusoids(table, timescales, first, sines_first) for table in tables):
+            for halves in (False, True):
+                if all(_is_sinusoids(table, timescales, first, halves) for table in tables):
                     settings = {"timescales": timescales, "first_position": first}
-                    return Positions(settings if timescales != "paper" else {}, (), sines_first)
+                    return Positions(settings if timescales != "paper" else {}, (), halves)
         count = min(map(len, tables))
         settings = {"positions": "learned", "max_positions": count}
         return Positions(settings, [table[:count] for table in tables])
@@ -308,18 +298,18 @@ class CTranslate2Transformer(ForeignTransformer):
     @override
     def attention(self, model: TransformerConfig, theirs: str, ours: str) -> dict[str, Tensor]:
         if ours.endswith("cross_attention"):
-            found = self.weights.layer(f"{theirs}.linear_0", f"{ours}.query")
-            found |= self._apart(model, f"{theirs}.linear_1", ours, ("key", "value"))
-            return found | self.weights.layer(f"{theirs}.linear_2", f"{ours}.output")
-        found = self._apart(model, f"{theirs}.linear_0", ours, ("query", "key", "value"))
-        found |= self.weights.layer(f"{theirs}.linear_1", f"{ours}.output")
+            weights = self.weights.layer(f"{theirs}.linear_0", f"{ours}.query")
+            weights |= self._apart(model, f"{theirs}.linear_1", ours, ("key", "value"))
+            return weights | self.weights.layer(f"{theirs}.linear_2", f"{ours}.output")
+        weights = self._apart(model, f"{theirs}.linear_0", ours, ("query", "key", "value"))
+        weights |= self.weights.layer(f"{theirs}.linear_1", f"{ours}.output")
         if model.positional_encoding.positions == "relative":
             distance = model.positional_encoding.relative_distance
             for part in ("keys", "values"):
                 table = self.weights.take(f"{theirs}.relative_position_{part}")
                 causal = ours.endswith("self_attention")  # of the decoder
-                found[f"{ours}.scoring.{part}"] = table[: distance + 1] if causal else table
-        return found
+                weights[f"{ours}.scoring.{part}"] = table[: distance + 1] if causal else table
+        return weights
 
     def _apart(
         self, model: TransformerConfig, name: str, ours: str, parts: tuple[str, ...]
@@ -327,30 +317,30 @@ class CTranslate2Transformer(ForeignTransformer):
         """Projections from the matrix in which they are joined."""
         heads, (width, _) = model.multi_head.heads, model.multi_head.head_widths(model.d_model)
         scope = name.rpartition(".")[0]
-        groups = int(self.numbers.take(f"{scope}.num_heads_kv", default=0))
-        found: dict[str, Tensor] = {}
+        groups = int(self.options.take(f"{scope}.num_heads_kv", default=0))
+        projections: dict[str, Tensor] = {}
         for kind, tensor in self.weights.layer(name, "joined").items():
             rows = len(tensor) // width - ("query" in parts) * heads  # of keys and values
             read = groups or rows // 2
             sizes = [heads * width if part == "query" else read * width for part in parts]
             if sum(sizes) != len(tensor) or read < 1 or heads % read:
                 raise DataError(
-                    f"{self.options_file}: {name} has the shape {list(tensor.shape)}, which "
+                    f"{self.options.where}: {name} has the shape {list(tensor.shape)}, which "
                     f"does not fit {heads} heads of width {width}"
                 )
             for part, rows_of in zip(parts, tensor.split(sizes), strict=True):
                 whole = rows_of
                 if part != "query":
-                    whole = repeat_heads(rows_of, read, heads // read, self.options_file)
-                found[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = whole
-        return found
+                    whole = repeat_heads(rows_of, read, heads // read, self.options.where)
+                projections[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = whole
+        return projections
 
 
-def _is_sinusoids(table: Tensor, timescales: Timescales, first: int, sines_first: bool) -> bool:
-    """Whether a whole table holds sinusoids of this kind."""
+def _is_sinusoids(table: Tensor, timescales: Timescales, first: int, halves: bool) -> bool:
+    """Whether a whole table holds sinusoids of this kind; in halves, all sines come first."""
     if timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4):
         return False
     expected = sinusoids(len(table), table.shape[1], timescales, first).float()
-    if sines_first:
-        expected = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
+    if halves:
+        expected = expected[:, sines_first(table.shape[1])]
     return bool((table - expected).abs().max() <= _CLOSE)

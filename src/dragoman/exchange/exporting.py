@@ -57,13 +57,6 @@ def export_model(
         adapter: is merged into the weights: its file, or the run that it was trained in.
         quantisation: type of the weights, such as ``int8``; float32 by default.
         tell: called with a line about what is being done.
-
-    Raises:
-        ConfigError: the other program cannot express the model, or lacks a setting of it.
-        ExportError: it does not give there what it gives here.
-        MissingExtraError: a package is missing.
-        SavedError: model or adapter are missing or damaged, or do not belong together.
-        StorageError: the disk refuses, or ``output`` holds something else.
     """
     exporter = exporter_to(target, quantisation)
     ours = _own_files(output)
@@ -110,11 +103,7 @@ def check_exportable(saved: SavedModel, exporter: Exporter) -> None:
 
 
 def _own_files(output: Path) -> set[str]:
-    """The names that an earlier export left in a directory, none without its note.
-
-    Raises:
-        StorageError: the note is damaged, or a folder of that export holds something else.
-    """
+    """The names that an earlier export left in a directory, none without its note."""
     note = output / NOTE_FILE
     if not note.is_file():
         return set()
@@ -219,7 +208,6 @@ def exporter_to(target: str, quantisation: str | None = None) -> Exporter:
 
     Raises:
         ConfigError: there is none of that name, or it does not quantise.
-        MissingExtraError: a package that it needs is not installed.
     """
     if target not in EXPORTERS:
         raise ConfigError(f"no export to {target}; choose one of: {', '.join(EXPORTERS)}")

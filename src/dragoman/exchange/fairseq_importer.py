@@ -19,13 +19,16 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.foreign_files import ForeignWeights, read_text
-from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
+from dragoman.exchange.foreign_files import ForeignOptions, ForeignWeights, read_text
+from dragoman.exchange.foreign_transformer import (
+    FAIRSEQ,
+    SIDES,
+    ForeignTransformer,
+    PieceMatrices,
+    Positions,
+)
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
-from dragoman.exchange.layer_names import FAIRSEQ, SIDES
 from dragoman.exchange.pickled import read_pickled, tensors_in
-from dragoman.exchange.piece_rows import PieceMatrices
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
@@ -99,11 +102,7 @@ class _Options(ForeignOptions):
     """The options that the model was trained with."""
 
     def alike(self, name: str, kind: type, default: Any) -> Any:
-        """An option of encoder and decoder, which is one here.
-
-        Raises:
-            ConfigError: they differ.
-        """
+        """An option of encoder and decoder, which is one here."""
         ours, theirs = (self.of_type(f"{side}_{name}", kind, default) for side in SIDES)
         if ours != theirs:
             raise ConfigError(
@@ -114,11 +113,7 @@ class _Options(ForeignOptions):
 
 
 def _read(file: Path) -> tuple[_Options, dict[str, Tensor]]:
-    """Options, in ``args`` or since 0.10 in ``cfg``, and weights.
-
-    Raises:
-        DataError: the file is missing or damaged, or no checkpoint of fairseq.
-    """
+    """Options, in ``args`` or since 0.10 in ``cfg``, and weights."""
     checkpoint = read_pickled(file)
     if not isinstance(checkpoint, dict) or not (
         {"args", "cfg"} & checkpoint.keys() and "model" in checkpoint
@@ -128,7 +123,7 @@ def _read(file: Path) -> tuple[_Options, dict[str, Tensor]]:
     config = checkpoint.get("cfg")
     if isinstance(config, dict):
         for section in (config.get("task"), config.get("model")):
-            values |= {name: one for name, one in _named(section).items() if one is not None}
+            values |= {name: value for name, value in _named(section).items() if value is not None}
     values |= _named(checkpoint.get("args"))
     if not values:
         raise DataError(f"{file}: neither 'args' nor 'cfg' holds options")
@@ -145,11 +140,7 @@ def _named(options: object) -> dict[str, Any]:
 
 
 def _split_projections(tensors: dict[str, Tensor], file: Path) -> dict[str, Tensor]:
-    """Queries, keys and values apart: until 0.8 they were one matrix.
-
-    Raises:
-        DataError: one has no three parts.
-    """
+    """Queries, keys and values apart: until 0.8 they were one matrix."""
     for name in [name for name in tensors if re.search(r"\.in_proj_(weight|bias)$", name)]:
         stem, _, kind = name.rpartition(".in_proj_")
         joined = tensors.pop(name)
@@ -169,20 +160,16 @@ def _checkpoints(directory: Path) -> list[Path]:
 
 
 def _checkpoint(path: Path) -> Path:
-    """The checkpoint of a directory.
-
-    Raises:
-        DataError: there is none, or several and none has a usual name.
-    """
+    """The checkpoint of a directory."""
     if path.is_file():
         return path
-    found = _checkpoints(path)
-    if not found:
+    files = _checkpoints(path)
+    if not files:
         raise DataError(f"{path}: no checkpoint of fairseq here, such as model.pt")
-    if found[0].name not in _NAMES and len(found) > 1:
-        names = ", ".join(file.name for file in found)
+    if files[0].name not in _NAMES and len(files) > 1:
+        names = ", ".join(file.name for file in files)
         raise DataError(f"{path}: several models ({names}); name one of the files")
-    return found[0]
+    return files[0]
 
 
 def _dictionaries(directory: Path) -> dict[str, Path]:
@@ -195,11 +182,7 @@ def _dictionaries(directory: Path) -> dict[str, Path]:
 
 
 def _languages(directory: Path, options: _Options, languages: Languages) -> tuple[str, str]:
-    """The languages of source and target, as the dictionaries call them.
-
-    Raises:
-        DataError: a dictionary is missing, or nothing says which is which.
-    """
+    """The languages of source and target, as the dictionaries call them."""
     there = _dictionaries(directory)
     known: list[str] = []
     for given, side in zip(languages, ("source", "target"), strict=True):
@@ -222,9 +205,6 @@ def _read_dictionary(path: Path) -> dict[str, int]:
 
     A line with the flag of fairseq gives its piece a new row.  The former row stays, as a piece
     that no text has.  Special pieces keep their rows.
-
-    Raises:
-        DataError: a line has another form, or a piece occurs twice.
     """
     ids = {piece: number for number, piece in enumerate(_FIRST)}
     for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
@@ -248,11 +228,6 @@ class _FairseqTransformer(ForeignTransformer):
 
     names = FAIRSEQ
     zero_biases = True
-
-    @property
-    @override
-    def options_file(self) -> Path:
-        return self.options.where
 
     @override
     def matrices(self) -> PieceMatrices:
@@ -285,15 +260,11 @@ class _FairseqTransformer(ForeignTransformer):
         }
 
     def _ends_normalised(self, norm: str) -> bool | None:
-        """Whether stacks end with a normalisation, if that is not the default.
-
-        Raises:
-            ConfigError: only one of them does.
-        """
+        """Whether stacks end with a normalisation, if that is not the default."""
         ends = [f"{side}.layer_norm.weight" in self.weights for side in SIDES]
         if ends[0] != ends[1]:
             raise ConfigError(
-                f"{self.options_file}: only one of encoder and decoder ends with a normalisation, "
+                f"{self.options.where}: only one of encoder and decoder ends with a normalisation, "
                 "which no family here can express"
             )
         return None if ends[0] == (norm == "pre") else ends[0]

@@ -1,9 +1,10 @@
-"""Readers of the files of other toolkits; errors name the file."""
+"""Readers of the files, weights and options of other toolkits; errors name the file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,7 @@ _LARGEST_TEXT = 256 * 2**20
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a vocabulary or a configuration.
-
-    Raises:
-        DataError: the file is missing, unreadable or larger than any vocabulary.
-    """
+    """The content of a vocabulary or a configuration; refuses larger files."""
     try:
         if not path.is_file() and path.exists():  # a device or a pipe may have no end
             raise DataError(f"{path}: cannot be read: it is no ordinary file")
@@ -36,46 +33,47 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The same as text.
-
-    Raises:
-        DataError: see :func:`read_bytes`, or it is not UTF-8.
-    """
+    """The content of a vocabulary or a configuration in UTF-8."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 (byte {error.start})") from error
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises:
-        DataError: see :func:`read_text`, or it is not a JSON object.
-    """
+def parsed_json(path: Path) -> Any:
+    """The content of a JSON file."""
     try:
-        found = json.loads(read_text(path))
+        return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON ({error!s:.200}); download it again") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: a JSON object is expected, found a {type(found).__name__}")
-    return found
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The content of a JSON file, which must be an object."""
+    values = parsed_json(path)
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: a JSON object is expected, found a {type(values).__name__}")
+    return values
+
+
+def numbered_from_zero(path: Path) -> dict[str, int] | None:
+    """Pieces and their numbers in a JSON object; None if these are not 0, 1, 2 ..., each once."""
+    ids = read_object(path)
+    if any(type(number) is not int for number in ids.values()):
+        return None
+    return ids if sorted(ids.values()) == list(range(len(ids))) else None
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of safetensors, or of a ``state_dict`` that was pickled.
-
-    Raises:
-        DataError: the file is missing, damaged or hostile, or holds anything but tensors.
-    """
+    """The tensors of a file of safetensors, or of a ``state_dict`` that was pickled."""
     if path.suffix != ".safetensors":
         return tensors_in(read_pickled(path), path)
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
-            found = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
         raise DataError(f"{path}: damaged ({error!s:.200}); download it again") from error
-    return tensors_in(found, path)
+    return tensors_in(tensors, path)
 
 
 def read_shards(index: Path) -> dict[str, Tensor]:
@@ -83,24 +81,21 @@ def read_shards(index: Path) -> dict[str, Tensor]:
 
     Args:
         index: such as ``model.safetensors.index.json`` of Hugging Face.
-
-    Raises:
-        DataError: the index or a file is missing or damaged, or a tensor is not where it says.
     """
     places = read_object(index).get("weight_map")
     if not isinstance(places, dict) or not places:
         raise DataError(f"{index}: weight_map: expected names of weights and of their files")
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name in dict.fromkeys(places.values()):
         if not isinstance(name, str) or Path(name).name != name or name in {"", ".", ".."}:
             raise DataError(f"{index}: {name!r:.80} is no name of a file beside it")
         shard = index.with_name(name)
         if not shard.is_file():
             raise DataError(f"{shard}: missing, and {index.name} names it; download it as well")
-        found |= read_state(shard)
-    if lost := sorted(places.keys() - found.keys()):
+        tensors |= read_state(shard)
+    if lost := sorted(places.keys() - tensors.keys()):
         raise DataError(f"{index}: the weight {lost[0]} is not in its file; download both again")
-    return found
+    return tensors
 
 
 class ForeignWeights:
@@ -129,11 +124,7 @@ class ForeignWeights:
         return self._tensors[name].dtype
 
     def take(self, name: str) -> Tensor:
-        """A tensor, in float32.
-
-        Raises:
-            DataError: it is missing, or not of finite real numbers.
-        """
+        """A tensor of finite real numbers, in float32."""
         if name not in self._tensors:
             raise DataError(
                 f"{self.where}: the weight {name} is missing; is this a whole model of the kind "
@@ -144,28 +135,28 @@ class ForeignWeights:
         if not tensor.is_floating_point():
             raise DataError(f"{self.where}: {name} holds {tensor.dtype}, expected real numbers")
         if not tensor.dim() or not tensor.numel():
-            found = "one number" if tensor.numel() else "empty"
-            raise DataError(f"{self.where}: {name} is {found}, expected a vector or a matrix")
+            size = "one number" if tensor.numel() else "empty"
+            raise DataError(f"{self.where}: {name} is {size}, expected a vector or a matrix")
         self._taken.add(name)
         tensor = tensor.detach().float().contiguous()
         if not bool(torch.isfinite(tensor).all()):
             raise DataError(f"{self.where}: {name} has NaN or infinite values")
         return tensor
 
-    def table(self, name: str, width: int) -> Tensor:
-        """A matrix of any number of rows, such as learned positions, ``(rows, width)``.
+    def optional(self, name: str) -> Tensor | None:
+        """A tensor, in float32; None if the model has none of that name."""
+        return self.take(name) if name in self else None
 
-        Raises:
-            DataError: as for :meth:`take`, or it has another shape.
-        """
-        found = self.take(name)
-        found = found[0] if found.dim() == 3 and len(found) == 1 else found
-        if found.dim() != 2 or found.shape[1] != width:
+    def table(self, name: str, width: int) -> Tensor:
+        """A matrix of any number of rows, such as learned positions, ``(rows, width)``."""
+        table = self.take(name)
+        table = table[0] if table.dim() == 3 and len(table) == 1 else table
+        if table.dim() != 2 or table.shape[1] != width:
             raise DataError(
-                f"{self.where}: {name} has the shape {list(found.shape)}, expected {width} "
+                f"{self.where}: {name} has the shape {list(table.shape)}, expected {width} "
                 "columns; its files do not belong together"
             )
-        return found
+        return table
 
     def layer(self, theirs: str, ours: str, *, bias: bool | None = None) -> dict[str, Tensor]:
         """The weight and bias of a linear layer or a normalisation, under our names.
@@ -176,28 +167,86 @@ class ForeignWeights:
             bias: whether it has a bias here, which is zero if it has none there; by default as
                 there.
         """
-        found = {f"{ours}.weight": self.take(f"{theirs}.weight")}
-        there = f"{theirs}.bias" in self
-        if bias is None:
-            bias = there
-        if bias:
-            zero = torch.zeros(len(found[f"{ours}.weight"]))
-            found[f"{ours}.bias"] = self.take(f"{theirs}.bias") if there else zero
-        return found
+        layer = {f"{ours}.weight": self.take(f"{theirs}.weight")}
+        if bias is not False and f"{theirs}.bias" in self:
+            layer[f"{ours}.bias"] = self.take(f"{theirs}.bias")
+        elif bias:
+            layer[f"{ours}.bias"] = torch.zeros(len(layer[f"{ours}.weight"]))
+        return layer
 
     def ignore(self, names: Iterable[str]) -> None:
         """Leave weights out that are known to mean nothing here, such as fixed positions."""
         self._taken.update(names)
 
     def check_all_taken(self) -> None:
-        """Refuse a model that has more than was taken: it would be another function without it.
-
-        Raises:
-            ConfigError: names what is left.
-        """
+        """Refuse a model that has more than was taken: it would be another function without it."""
         if left := sorted(self._tensors.keys() - self._taken):
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             raise ConfigError(
                 f"{self.where}: has the weight {named(left[:1])}{more}, which no family here "
                 "can express"
             )
+
+
+@dataclass(frozen=True)
+class ForeignOptions:
+    """Options by name, each checked when it is read."""
+
+    values: Mapping[str, Any]
+    where: Path
+    """The file, for errors."""
+    prefix: str = "option "
+    """In front of a name in errors."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An option; the default if it is missing or null."""
+        value = self.values.get(name)
+        if isinstance(value, Tensor):  # which a pickle may hold anywhere
+            raise DataError(f"{self.where}: {self.prefix}{name}: a tensor is no option")
+        return default if value is None else value
+
+    def of_type(self, name: str, kind: type, default: Any = None) -> Any:
+        """An option of a type; integers are accepted as floats.  Required without a default."""
+        value = self.get(name, default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise DataError(
+                f"{self.where}: {self.prefix}{name}: expected {kind.__name__}, found {value!r:.80}"
+            )
+        return value
+
+    def choice(self, name: str, known: Sequence[Any], default: Any) -> Any:
+        """One of the values that are known here."""
+        value = self.get(name, default)
+        if value not in known:
+            raise ConfigError(
+                f"{self.where}: {self.prefix}{name}: {value!r:.80} cannot be imported, only "
+                + " or ".join(map(str, known))
+            )
+        return value
+
+    def ours(self, name: str, table: Mapping[str, str], default: str) -> str:
+        """Our name of a choice.
+
+        Args:
+            name: of the option.
+            table: our names by theirs.
+            default: their name of what a missing option means.
+        """
+        chosen = self.of_type(name, str, default)
+        if chosen not in table:
+            raise ConfigError(
+                f"{self.where}: {self.prefix}{name}: {chosen!r:.80} is not known here, only "
+                + " or ".join(table)
+            )
+        return table[chosen]
+
+    def check(self, required: Mapping[str, Sequence[Any]]) -> None:
+        """Refuse what a Transformer here lacks.
+
+        Args:
+            required: possible values of each option, first the meaning of a missing option.
+        """
+        for name, known in required.items():
+            self.choice(name, known, known[0])

@@ -1,7 +1,8 @@
 """The template of importers: a Transformer of another toolkit becomes one of ours.
 
-An importer opens the files.  Its subclass of :class:`ForeignTransformer` says what is peculiar to
-the toolkit: a table of names, settings, positions, and joined or repeated projections.
+An importer opens the files.  Its subclass of :class:`ForeignTransformer` has a table of names
+(:class:`LayerNames`), the settings, and the toolkit's peculiarities, such as other positions and
+joined projections.
 """
 
 from __future__ import annotations
@@ -10,18 +11,177 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
+import torch
 from torch import Tensor
 
 from dragoman.core.errors import DataError
 from dragoman.exchange.foreign_files import ForeignWeights
 from dragoman.exchange.interface import ForeignModel, Languages
-from dragoman.exchange.layer_names import SIDES, LayerNames
-from dragoman.exchange.piece_rows import ForeignSides, PieceMatrices
-from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
+from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.saved_config import SavedConfig
+from dragoman.text.vocabularies.foreign_vocabulary import Numbered
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
+
+SIDES = ("encoder", "decoder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerNames:
+    """A table of names, to which ``.weight`` and ``.bias`` are added."""
+
+    encoder_layer: str = "encoder.layers.{number}"
+    decoder_layer: str = "decoder.layers.{number}"
+    attention: str
+    """Attention of an encoder layer."""
+    self_attention: str
+    """Attention of a decoder layer to earlier pieces."""
+    cross_attention: str
+    projections: Mapping[str, str]
+    """Their names by ours: ``query``, ``key``, ``value`` and ``output``."""
+    feed_forward: Mapping[str, str]
+    """Their names by ours: ``inner`` and ``outer``."""
+    gated: Mapping[str, str] | None = None
+    """The same with ``gate``, of a feed-forward sublayer with a gate (SwiGLU)."""
+    encoder_norms: tuple[str, ...]
+    """Of the normalisations of an encoder layer, in the order of its sublayers."""
+    decoder_norms: tuple[str, ...]
+    final_norm: str = "{side}.layer_norm"
+
+    def place(self, side: str, number: int) -> str:
+        """The name of a layer of the encoder or the decoder."""
+        layer = self.encoder_layer if side == "encoder" else self.decoder_layer
+        return layer.format(number=number)
+
+    def attentions(self, side: str) -> dict[str, str]:
+        """Their names of the attentions of a layer, by ours."""
+        if side == "encoder":
+            return {"attention": self.attention}
+        return {"self_attention": self.self_attention, "cross_attention": self.cross_attention}
+
+    def norms(self, side: str) -> dict[str, str]:
+        """Their names of the normalisations of a layer, by ours."""
+        names = self.encoder_norms if side == "encoder" else self.decoder_norms
+        return {f"residuals.{place}.norm": name for place, name in enumerate(names)}
+
+    def sublayers(self, *, gated: bool = False) -> dict[str, str]:
+        """Their names of the parts of a feed-forward sublayer, by ours."""
+        names = self.gated if gated and self.gated is not None else self.feed_forward
+        return {f"feed_forward.{ours}": theirs for ours, theirs in names.items()}
+
+    def layers(self, encoder_layers: int, decoder_layers: int) -> dict[str, str]:
+        """Their names of the parts of all layers without a gate, by ours."""
+        names: dict[str, str] = {}
+        for side, count in zip(SIDES, (encoder_layers, decoder_layers), strict=True):
+            parts = {
+                f"{ours}.{our_part}": f"{theirs}.{their_part}"
+                for ours, theirs in self.attentions(side).items()
+                for our_part, their_part in self.projections.items()
+            }
+            parts |= self.sublayers() | self.norms(side)
+            for number in range(count):
+                here, there = f"{side}.{number}", self.place(side, number)
+                names |= {f"{here}.{ours}": f"{there}.{theirs}" for ours, theirs in parts.items()}
+        return names
+
+
+FAIRSEQ = LayerNames(
+    attention="self_attn",
+    self_attention="self_attn",
+    cross_attention="encoder_attn",
+    projections={"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"},
+    feed_forward={"inner": "fc1", "outer": "fc2"},
+    encoder_norms=("self_attn_layer_norm", "final_layer_norm"),
+    decoder_norms=("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+)
+"""Of fairseq, and of MarianMTModel and others of Hugging Face."""
+
+
+@dataclass(frozen=True)
+class ForeignSides:
+    """The vocabularies of source and target."""
+
+    numbered: tuple[Numbered, Numbered]
+    sizes: tuple[int, int]
+    """Number of pieces there."""
+    notes: Sequence[str] = ()
+    """How text may be split otherwise than there, a sentence each."""
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """Ours."""
+        return Vocabularies(self.numbered[0].vocabulary, self.numbered[1].vocabulary)
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether both sides have the same pieces in the same rows."""
+        source, target = self.numbered
+        return self.vocabularies.same_ids and source.rows == target.rows
+
+
+@dataclass(frozen=True)
+class PieceMatrices:
+    """The vectors of each piece and its bias in the output, in the rows of the other toolkit."""
+
+    source: Tensor  # (source pieces, d_model)
+    target: Tensor  # (target pieces, d_model)
+    output: Tensor  # (target pieces, d_model)
+    bias: Tensor | None = None  # (target pieces,)
+
+    def check_rows(self, sizes: tuple[int, int], where: Path) -> None:
+        """Refuse matrices that have not one row for each entry of the dictionaries."""
+        for name, size in (("source", sizes[0]), ("target", sizes[1]), ("output", sizes[1])):
+            tensor: Tensor = getattr(self, name)
+            if tensor.dim() != 2 or len(tensor) != size:
+                raise DataError(
+                    f"{where}: the {name} embeddings have the shape {list(tensor.shape)}, but the "
+                    f"dictionary has {size} pieces; its files do not belong together"
+                )
+        if self.bias is not None and self.bias.shape != (sizes[1],):
+            raise DataError(
+                f"{where}: the output bias has the shape {list(self.bias.shape)}, but the "
+                f"dictionary has {sizes[1]} pieces; its files do not belong together"
+            )
+
+    def ours(
+        self, sides: ForeignSides, *, zero_start: bool = False
+    ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The matrices in the order of our vocabularies.
+
+        Matrices with equal content are tied here, even if the other toolkit has two names for them.
+
+        Args:
+            sides: vocabularies of source and target.
+            zero_start: whether outputs begin with a vector of zeros in place of a piece's.
+
+        Returns:
+            The weights under our names, and the settings that follow from them.
+        """
+        rows = [[0 if row is None else row for row in side.rows] for side in sides.numbered]
+        target = sides.numbered[1].rows
+        lacking = [place for place, row in enumerate(target) if row is None]
+        if zero_start or target[BOS] in {target[PAD], target[EOS]}:
+            lacking.append(BOS)  # the original has no piece of its own for it
+        weights = {
+            "source_embedding.weight": self.source,
+            "target_embedding.weight": self.target,
+            "output.weight": self.output,
+        }
+        if self.bias is not None:
+            weights["output.bias"] = self.bias
+        weights = with_rows(weights, rows[0], rows[1], silent=sorted(set(lacking)))
+        tied = torch.equal(self.target, self.output)
+        shared = tied and torch.equal(self.source, self.target) and sides.are_equal
+        sharing = "shared" if shared else "target" if tied else "separate"
+        if tied:
+            del weights["output.weight"]
+        if shared:
+            del weights["target_embedding.weight"]
+        settings = {"embeddings": sharing, "output_bias": "output.bias" in weights}
+        return weights, settings | ({"begin": "zeros"} if zero_start else {})
 
 
 @dataclass(frozen=True)
@@ -37,12 +197,21 @@ class Positions:
     """Whether all sines come before all cosines, where they alternate here."""
 
 
+class ToolkitOptions(Protocol):
+    """Options of a model, as its toolkit has them."""
+
+    @property
+    def where(self) -> Path:
+        """Their file, for messages."""
+
+
 @dataclass
 class ForeignTransformer(ABC):
     """A Transformer of another toolkit; its weights are taken one by one."""
 
     weights: ForeignWeights
     sides: ForeignSides
+    options: ToolkitOptions
 
     zero_biases: ClassVar[bool] = False
     """Whether a missing bias of an attention or a normalisation is zero, or else absent."""
@@ -62,18 +231,12 @@ class ForeignTransformer(ABC):
 
         Raises:
             ConfigError: the model has something that the Transformer here lacks.
-            DataError: an option does not make sense.
         """
 
     @property
     def zero_start(self) -> bool:
         """Whether outputs begin with a vector of zeros in place of a piece's."""
         return False
-
-    @property
-    @abstractmethod
-    def options_file(self) -> Path:
-        """The file of the settings, for messages."""
 
     def positions(self, d_model: int) -> Positions:
         """Positions; the paper's by default."""
@@ -117,7 +280,7 @@ class ForeignTransformer(ABC):
         d_model = matrices.source.shape[1]
         positions = self.positions(d_model)
         settings = {**self.settings(d_model), **positions.settings, **settings}
-        model = transformer_config(settings, self.options_file)
+        model = transformer_config(settings, self.options.where)
         scale = model.embedding.scale(d_model)
         for side, table in zip(("source", "target"), positions.tables, strict=False):
             weights[f"{side}_embedding.positions.table"] = table / scale
@@ -167,15 +330,7 @@ class ForeignTransformer(ABC):
 
 
 def transformer_config(settings: Mapping[str, Any], where: Path) -> TransformerConfig:
-    """Our configuration of a model.
-
-    Args:
-        settings: sizes and choices by name.
-        where: the file that they are from, for messages.
-
-    Raises:
-        DataError: a value does not make sense.
-    """
+    """Our configuration of a model with these settings, which are of the file ``where``."""
     try:
         return TransformerConfig(**settings)
     except ValueError as error:

@@ -1,4 +1,10 @@
-"""Importing MarianMTModel, as OPUS-MT publishes its models (see ``huggingface_marian.py``)."""
+"""Importing Hugging Face's MarianMTModel, the form in which OPUS-MT is published.
+
+Tiedemann and Thottingal 2020, "OPUS-MT: Building open translation services for the World"; Marian:
+Junczys-Dowmunt et al. 2018, arXiv:1804.00344.  The model normalises after each sublayer, has biases
+everywhere, all sines before all cosines, and one more number per target piece
+(``final_logits_bias``).  Its outputs begin with padding.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +16,30 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.architectures import architecture
 from dragoman.exchange.ctranslate2_files import BINARY_FILE
-from dragoman.exchange.foreign_files import (
-    ForeignWeights,
-    read_bytes,
-    read_object,
-    read_shards,
-    read_state,
-    read_text,
-)
-from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.foreign_transformer import transformer_config, unsaid
-from dragoman.exchange.huggingface_marian import (
-    ACTIVATIONS,
+from dragoman.exchange.foreign_files import ForeignWeights, numbered_from_zero, read_bytes
+from dragoman.exchange.foreign_transformer import SIDES, transformer_config, unsaid
+from dragoman.exchange.huggingface_files import (
     CONFIG_FILE,
-    GENERATION_FILE,
     LAYER_NAMES,
     SOURCE_SPM,
     TARGET_SPM,
     TARGET_VOCABULARY_FILE,
-    TOKENIZER_FILE,
     VOCABULARY_FILE,
-    WEIGHT_FILES,
-    position_table,
+    HuggingfaceOptions,
+    languages_in,
+    licence_in,
+    weights_in,
 )
-from dragoman.exchange.huggingface_marian_search import search_of
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
-from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
+from dragoman.exchange.weight_layout import (
+    permute_width,
+    sines_first,
+    sines_then_cosines,
+    with_rows,
+)
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.layers.positions import sinusoids
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
@@ -50,14 +51,18 @@ from dragoman.text.vocabularies.foreign_vocabulary import (
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabulary
 
-_CARD = "README.md"
-_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_LICENCE = re.compile(r"^license:\s*['\"]?([\w.\-]+)", re.MULTILINE)
 _LANGUAGE = re.compile(r">>([^<>\s]+)<<")
 """A piece in front of a source that asks for a target language, of models of several."""
 _POSITIONS_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 8e-3}
 """Largest difference of a position from the formula, whose values are from -1 to 1, by type; 1e-4
 for other types."""
+# What changes the function without a weight; the only values that MarianMTModel has.
+_REQUIRED = {
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+    "static_position_embeddings": True,
+}
 
 
 class HuggingfaceMarianImporter(Importer):
@@ -69,23 +74,23 @@ class HuggingfaceMarianImporter(Importer):
     def recognises(self, path: Path) -> bool:
         # A model of CTranslate2 may have the same files.
         files = (CONFIG_FILE, SOURCE_SPM, VOCABULARY_FILE)
-        return not (path / BINARY_FILE).is_file() and all((path / one).is_file() for one in files)
+        return not (path / BINARY_FILE).is_file() and all((path / name).is_file() for name in files)
 
     @override
     def read(self, path: Path, languages: Languages) -> ForeignModel:
-        settings = Settings.read(path)
+        settings = _Settings.of(path, "marian")
         model = settings.model()
         sides = _sides(path, settings)
         weights = _weights(path, settings, sides)
-        said = _languages(path, languages)
-        found = [said[0] or "source", said[1] or "target"]
+        said = languages_in(path, languages)
+        source_language, target_language = said[0] or "source", said[1] or "target"
         target = sides[1]
-        never = [target.rows[one] for one in (PAD, UNK, BOS, *target.vocabulary.tags)]
-        search, search_notes = search_of(settings, never)
+        never = [target.rows[piece] for piece in (PAD, UNK, BOS, *target.vocabulary.tags)]
+        search, search_notes = settings.search(never)
         config = SavedConfig(
-            source_language=found[0],
-            target_language=found[1],
-            directions=_directions(found, sides[0].vocabulary),
+            source_language=source_language,
+            target_language=target_language,
+            directions=_directions(source_language, target_language, sides[0].vocabulary),
             model=model,
             search=search,
         )
@@ -93,63 +98,28 @@ class HuggingfaceMarianImporter(Importer):
             config=config,
             vocabularies=Vocabularies(*(side.vocabulary for side in sides)),
             weights=weights,
-            origin=settings.origin(path),
-            licence=_licence(path),
+            origin=settings.origin("MarianMTModel", path),
+            licence=licence_in(path),
             notes=(*unsaid(said), *search_notes),
         )
 
 
-class Settings(ForeignOptions):
-    """``config.json``, with what ``generation_config.json`` says of outputs."""
-
-    @classmethod
-    def read(cls, directory: Path) -> Settings:
-        """Both files of a directory; the second may be missing.
-
-        Raises:
-            DataError: a file is missing or damaged, or is of another kind of model.
-        """
-        path = directory / CONFIG_FILE
-        values = read_object(path)
-        if (kind := values.get("model_type")) != "marian":
-            named = architecture(directory) or "of another kind"
-            raise DataError(
-                f"{path}: a model of type {kind!r:.80}, expected 'marian': it is {named}"
-            )
-        if (directory / GENERATION_FILE).is_file():
-            values |= read_object(directory / GENERATION_FILE)
-        return cls(values, path, prefix="")
-
+class _Settings(HuggingfaceOptions):
     def model(self) -> TransformerConfig:
-        """Our configuration of the same model.
-
-        Raises:
-            ConfigError: it has something that the Transformer here lacks.
-        """
-        for name, expected in (
-            ("normalize_before", False),
-            ("normalize_embedding", False),
-            ("add_final_layer_norm", False),
-            ("static_position_embeddings", True),
-        ):
+        """Our configuration of the same model."""
+        for name, expected in _REQUIRED.items():
             if self.of_type(name, bool, expected) is not expected:
                 raise ConfigError(
                     f"{self.where}: {name}: {str(not expected).lower()} is not what MarianMTModel "
                     "computes, so that it cannot be imported"
                 )
-        activation = self.of_type("activation_function", str)
-        if activation not in ACTIVATIONS:
-            raise ConfigError(
-                f"{self.where}: activation_function: {activation!r:.80} is none of: "
-                + ", ".join(ACTIVATIONS)
-            )
         settings = {
             "encoder_layers": self.of_type("encoder_layers", int),
             "decoder_layers": self.of_type("decoder_layers", int),
             "d_model": self.of_type("d_model", int),
-            "heads": self._same("attention_heads"),
-            "d_ff": self._same("ffn_dim"),
-            "activation": ACTIVATIONS[activation],
+            "heads": self.of_both("attention_heads"),
+            "d_ff": self.of_both("ffn_dim"),
+            "activation": self.activation(),
             "attention_bias": True,
             "output_bias": True,
             "scale_embeddings": self.of_type("scale_embedding", bool, False),
@@ -172,31 +142,9 @@ class Settings(ForeignOptions):
             return "separate"
         return "shared" if self.shares_sides else "target"
 
-    def _same(self, name: str) -> int:
-        """A size that encoder and decoder must have in common here."""
-        found, other = self.of_type(f"encoder_{name}", int), self.of_type(f"decoder_{name}", int)
-        if found != other:
-            raise ConfigError(
-                f"{self.where}: encoder_{name} {found} and decoder_{name} {other} differ; here "
-                "both sides have the same"
-            )
-        return found
 
-    def origin(self, directory: Path) -> str:
-        """Toolkit, version and name."""
-        name = self.values.get("_name_or_path") or directory.resolve().name
-        version = self.values.get("transformers_version", "unknown")
-        return (
-            f"MarianMTModel of Hugging Face transformers (version {version!s:.20}), {name!s:.100}"
-        )
-
-
-def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
-    """The vocabularies of both sides, with the ids that their pieces have there.
-
-    Raises:
-        DataError: a file is missing or damaged, or they do not belong together.
-    """
+def _sides(path: Path, settings: _Settings) -> tuple[Numbered, Numbered]:
+    """The vocabularies of both sides, with the ids that their pieces have there."""
     source = _table(path / VOCABULARY_FILE, settings.of_type("vocab_size", int))
     target = source
     if not settings.shares_sides:
@@ -206,19 +154,20 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
     begin = next((piece for piece, number in target.items() if number == start), None)
     if begin is None:
         raise DataError(f"{settings.where}: decoder_start_token_id: {start} is no piece")
-    for name, found in (
+    for name, ids in (
         ("pad_token_id", {source["<pad>"]}),
         ("eos_token_id", {source["</s>"], target["</s>"]}),
     ):
-        if found != {settings.of_type(name, int, min(found))}:
+        if ids != {settings.of_type(name, int, min(ids))}:
             raise DataError(
                 f"{settings.where}: {name}: {settings.values.get(name)}, but {VOCABULARY_FILE} has "
-                f"{min(found)}; they do not belong together"
+                f"{min(ids)}; they do not belong together"
             )
     sides = []
     for file, table in ((SOURCE_SPM, source), (TARGET_SPM, target)):
         special = Special("<pad>", "<unk>", begin if table is target else None, "</s>")
-        tags = {one: language_tag(one[2:-2]) for one in table if _LANGUAGE.fullmatch(one)}
+        codes = filter(_LANGUAGE.fullmatch, table)
+        tags = {code: language_tag(code[2:-2]) for code in codes}
         where = path / file
         sides.append(
             dictionary_over_sentencepiece(read_bytes(where), table, special, str(where), tags=tags)
@@ -228,10 +177,8 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
 
 def _table(path: Path, size: int) -> dict[str, int]:
     """Pieces and their ids, which are the rows of a matrix."""
-    table = read_object(path)
-    if any(type(number) is not int for number in table.values()) or (
-        sorted(table.values()) != list(range(len(table)))
-    ):
+    table = numbered_from_zero(path)
+    if table is None:
         raise DataError(f"{path}: its ids are not 0, 1, 2 ..., each once")
     if len(table) != size:
         raise DataError(
@@ -243,30 +190,33 @@ def _table(path: Path, size: int) -> dict[str, int]:
     return table
 
 
-def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -> dict[str, Tensor]:
+def _weights(
+    path: Path, settings: _Settings, sides: tuple[Numbered, Numbered]
+) -> dict[str, Tensor]:
     """All weights, under our names and in our order."""
-    file = next((path / name for name in WEIGHT_FILES if (path / name).is_file()), None)
-    if file is None:
-        raise DataError(f"{path}: has none of {', '.join(WEIGHT_FILES)}")
-    read = read_shards if file.suffix == ".json" else read_state
-    theirs = ForeignWeights(read(file), file)
-    model = settings.model()
-    found = _embeddings(theirs, settings)
+    theirs, model = weights_in(path), settings.model()
+    weights = _embeddings(theirs, settings)
     source, target = map(_rows, sides)
-    _check_rows(found, len(set(source)), len(set(target)), model.d_model, file)
+    _check_rows(weights, len(set(source)), len(set(target)), model.d_model, theirs.where)
     for ours, name in LAYER_NAMES.layers(model.encoder_layers, model.decoder_layers).items():
         for kind in ("weight", "bias"):
-            found[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
-    _check_positions(theirs, model.d_model, file)
+            weights[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
+    _check_positions(theirs, model.d_model)
     theirs.check_all_taken()
     if settings.shares_sides:
         source = target
-    begins_otherwise = target.count(target[BOS]) > 1  # with a symbol that is another one, too
-    found = with_rows(found, source, target, begin=BOS if begins_otherwise else None)
-    return _tied(permute_width(found, sines_then_cosines(model.d_model), file), model)
+    begins_otherwise = target.count(target[BOS]) > 1  # with another symbol, such as <pad>
+    weights = with_rows(weights, source, target, silent=[BOS] if begins_otherwise else [])
+    weights = permute_width(weights, sines_then_cosines(model.d_model), theirs.where)
+    # Matrices that are another one are saved once.
+    if model.embeddings != "separate":
+        del weights["output.weight"]
+    if model.embeddings == "shared":
+        del weights["target_embedding.weight"]
+    return weights
 
 
-def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]:
+def _embeddings(theirs: ForeignWeights, settings: _Settings) -> dict[str, Tensor]:
     """The three matrices and the bias of the output; tied matrices may have any of their names."""
     names = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head")
     copies = [f"{name}.weight" for name in names if f"{name}.weight" in theirs]
@@ -282,44 +232,42 @@ def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]
         source = target = first(shared, encoder, decoder, output)
     else:
         source, target = theirs.take(encoder), first(decoder, output)
-    found = {"source_embedding.weight": source, "target_embedding.weight": target}
-    found["output.weight"] = target if settings.sharing != "separate" else theirs.take(output)
+    weights = {"source_embedding.weight": source, "target_embedding.weight": target}
+    weights["output.weight"] = target if settings.sharing != "separate" else theirs.take(output)
     theirs.ignore(copies)
-    bias = "final_logits_bias"
-    found["output.bias"] = (
-        theirs.take(bias).reshape(-1) if bias in theirs else torch.zeros(len(target))
-    )
-    return found
+    bias = theirs.optional("final_logits_bias")
+    weights["output.bias"] = torch.zeros(len(target)) if bias is None else bias.reshape(-1)
+    return weights
 
 
-def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
+def _check_positions(theirs: ForeignWeights, d_model: int) -> None:
     """Check the fixed positions, which older files hold, against ours."""
-    for side in ("encoder", "decoder"):
+    for side in SIDES:
         name = f"model.{side}.embed_positions.weight"
         if name not in theirs:
             continue
         table = theirs.table(name, d_model)
-        expected = position_table(len(table), d_model)
+        expected = sinusoids(len(table), d_model)[:, sines_first(d_model)].float()
         tolerance = _POSITIONS_TOLERANCE.get(theirs.dtype(name), 1e-4)
         if (table - expected).abs().max() > tolerance:
             raise ConfigError(
-                f"{file}: {name} are not the sinusoids of Vaswani et al. 2017, which "
+                f"{theirs.where}: {name} are not the sinusoids of Vaswani et al. 2017, which "
                 "MarianMTModel has"
             )
 
 
 def _check_rows(
-    found: dict[str, Tensor], source: int, target: int, d_model: int, file: Path
+    weights: dict[str, Tensor], source: int, target: int, d_model: int, file: Path
 ) -> None:
     sizes = {"source_embedding.weight": source, "target_embedding.weight": target}
     sizes |= {"output.weight": target, "output.bias": target}
     for name, size in sizes.items():
-        if found[name].shape[0] != size:
-            raise DataError(f"{file}: {name} has {len(found[name])} rows, expected {size}")
-        if found[name].shape[1:] not in {(), (d_model,)}:
+        rows, *width = weights[name].shape
+        if rows != size:
+            raise DataError(f"{file}: {name} has {rows} rows, expected {size}")
+        if width not in ([], [d_model]):
             raise DataError(
-                f"{file}: {name} has the width {list(found[name].shape[1:])}, and {CONFIG_FILE} "
-                f"says d_model: {d_model}"
+                f"{file}: {name} has the width {width}, and {CONFIG_FILE} says d_model: {d_model}"
             )
 
 
@@ -330,40 +278,13 @@ def _rows(side: Numbered) -> list[int]:
     return [pad if row is None else row for row in side.rows]
 
 
-def _tied(weights: dict[str, Tensor], model: TransformerConfig) -> dict[str, Tensor]:
-    """Without the matrices that are another one, which are saved once."""
-    if model.embeddings != "separate":
-        del weights["output.weight"]
-    if model.embeddings == "shared":
-        del weights["target_embedding.weight"]
-    return weights
-
-
-def _languages(path: Path, given: Languages) -> Languages:
-    """The languages that the user or the files say."""
-    file = path / TOKENIZER_FILE
-    values = read_object(file) if file.is_file() else {}
-    said = [values.get(f"{side}_lang") for side in ("source", "target")]
-    own = [name if isinstance(name, str) and name else None for name in said]
-    return given[0] or own[0], given[1] or own[1]
-
-
-def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction, ...]:
+def _directions(source: str, target: str, vocabulary: Vocabulary) -> tuple[Direction, ...]:
     """A direction into each language that has a tag; the only direction without tags."""
-    tags = vocabulary.pieces(vocabulary.language_tags)
+    pieces = vocabulary.pieces(vocabulary.language_tags)
     into: dict[str, tuple[str, ...]] = {
-        found[1]: (tag,) for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))
+        tag[1]: (tag[0],) for tag in map(LANGUAGE_TAG.fullmatch, pieces) if tag
     }
     return tuple(
-        Direction(source_language=languages[0], target_language=target, tags=asked)
-        for target, asked in (into or {languages[1]: ()}).items()
+        Direction(source_language=source, target_language=language, tags=tags)
+        for language, tags in (into or {target: ()}).items()
     )
-
-
-def _licence(path: Path) -> str | None:
-    """As the model card's front matter states it."""
-    if not (path / _CARD).is_file():
-        return None
-    matter = _FRONT_MATTER.match(read_text(path / _CARD).replace("\r\n", "\n"))
-    found = matter and _LICENCE.search(matter[1])
-    return found[1] if found else None

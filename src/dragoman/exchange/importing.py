@@ -75,9 +75,6 @@ def import_model(
     Raises:
         ConfigError: ``output`` exists, a language is no tag, or no family here can express the
             model.
-        DataError: a file is missing, damaged, hostile or not of this toolkit.
-        MissingExtraError: a package is missing.
-        StorageError: the disk refuses.
     """
     for language in languages:
         if language is not None and not _LANGUAGE.fullmatch(language):
@@ -94,7 +91,6 @@ def importer_from(toolkit: str) -> Importer:
 
     Raises:
         ConfigError: there is none of that name.
-        MissingExtraError: a package that it needs is not installed.
     """
     if toolkit not in IMPORTERS:
         raise ConfigError(f"no import from {toolkit}; choose one of: {', '.join(IMPORTERS)}")
@@ -195,11 +191,7 @@ def _with_symbols(config: SavedConfig, target: Vocabulary) -> SavedConfig:
 
 
 def _check_usable(config: SavedConfig, path: Path) -> None:
-    """Refuse what can be written into ``config.yaml`` and never be opened again.
-
-    Raises:
-        DataError: names it.
-    """
+    """Refuse what can be written into ``config.yaml`` and never be opened again."""
     try:
         parse(SearchConfig, config.search, "its settings of search")
         load_yaml(to_yaml(config.model_dump()))
@@ -209,11 +201,7 @@ def _check_usable(config: SavedConfig, path: Path) -> None:
 
 
 def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
-    """The weights as a model of this configuration has them.
-
-    Raises:
-        DataError: they do not fit the configuration or the vocabularies.
-    """
+    """The weights as a model of this configuration has them."""
     model = build_model(found.config.model, found.vocabularies)
     try:
         load_weights(model, found.weights, path)

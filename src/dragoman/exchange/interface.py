@@ -71,13 +71,27 @@ SYSTEM_KNOWN: Known = {
 """Settings besides the model that every export can express: its languages, the tags in front of a
 text that choose them, and settings of search, which are the caller's."""
 
+TRANSFORMER_KNOWN: Known = {
+    **SYSTEM_KNOWN,
+    "model.family": ["transformer"],
+    "model.d_model": None,
+    "model.encoder_layers": None,
+    "model.decoder_layers": None,
+    "model.heads": None,
+    "model.d_ff": None,
+    "model.attention_bias": None,
+    "model.output_bias": None,
+    "model.embeddings": None,
+}
+"""The same with sizes, biases and tied matrices of a Transformer."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class ExportReport:
     """Files that were written, and how they were compared with the model."""
 
-    files: tuple[str, ...]
-    """Names in the directory."""
+    files: tuple[str, ...] = ()
+    """Names in the directory; :func:`~dragoman.exchange.exporting.export_model` fills them in."""
     compared: str
     """Quantity compared, such as "log-probabilities of 20 sentences, through onnxruntime"."""
     difference: float | None = None
@@ -100,10 +114,10 @@ class Exporter(ABC):
 
     @abstractmethod
     def check(self, saved: SavedModel) -> None:
-        """Refuse a model that cannot be expressed.
+        """Refuse a model that has settings which the other program lacks.
 
         Raises:
-            ConfigError: each setting that the other program lacks.
+            ConfigError: names each.
         """
 
     def guide(self, saved: SavedModel) -> str:
@@ -123,11 +137,8 @@ class Exporter(ABC):
 
     @abstractmethod
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        """Write into an empty directory, read it again with the other program, and compare.
+        """Write a model that was checked into an empty directory, and compare it there.
 
         Raises:
-            ConfigError: see :meth:`check`.
-            ExportError: what was written does not give what the model gives.
-            MissingExtraError: a package is missing.
-            StorageError: the disk refuses.
+            ExportError: the other program's results differ from the model's.
         """

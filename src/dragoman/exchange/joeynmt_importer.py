@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +17,15 @@ from typing_extensions import override
 
 from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.foreign_files import ForeignWeights, read_bytes, read_text
-from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.foreign_transformer import ForeignTransformer
+from dragoman.exchange.foreign_files import ForeignOptions, ForeignWeights, read_bytes, read_text
+from dragoman.exchange.foreign_transformer import (
+    ForeignSides,
+    ForeignTransformer,
+    LayerNames,
+    PieceMatrices,
+)
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
-from dragoman.exchange.layer_names import LayerNames
 from dragoman.exchange.pickled import read_pickled, tensors_in
-from dragoman.exchange.piece_rows import ForeignSides, PieceMatrices
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
@@ -76,20 +79,21 @@ class JoeynmtImporter(Importer):
         file = _checkpoint(path)
         options = _Section(read_yaml(file.parent / _CONFIG), file.parent / _CONFIG)
         data = options.section("data")
-        source, target = (_side(file.parent, data, side) for side in _SIDES)
+        sides = (_numbered_side(file.parent, data, side) for side in _SIDES)
+        numbered, sizes, split_notes = zip(*sides, strict=True)
+        own = [data.section(side).of_type("lang", str) for side in _SIDES]
         checkpoint = read_pickled(file)
         if not isinstance(checkpoint, dict) or "model_state" not in checkpoint:
             raise DataError(f"{file}: no checkpoint of JoeyNMT, which has 'model_state'")
         tensors = tensors_in(checkpoint["model_state"], file)
-        sides = ForeignSides(
-            (source.numbered, target.numbered),
-            (source.size, target.size),
-            [*source.notes, *target.notes],
+        theirs = _JoeynmtTransformer(
+            ForeignWeights(tensors, file),
+            ForeignSides(numbered, sizes, [*chain(*split_notes)]),
+            options.section("model"),
         )
-        theirs = _JoeynmtTransformer(ForeignWeights(tensors, file), sides, options.section("model"))
         search, notes = _search(options)
         return theirs.imported(
-            (languages[0] or source.language, languages[1] or target.language),
+            (languages[0] or own[0], languages[1] or own[1]),
             origin=f"JoeyNMT {options.get('joeynmt_version', '2')!s:.20}, {file.name}",
             search=search,
             notes=notes,
@@ -103,35 +107,20 @@ class _Section(ForeignOptions):
     prefix: str = ""
 
     def section(self, key: str, *, optional: bool = False) -> _Section:
-        """A section of it.
-
-        Raises:
-            DataError: it is missing, or no mapping.
-        """
-        name = f"{self.prefix}{key}"
-        found = self.values.get(key)
-        if found is None and optional:
-            found = {}
-        if not isinstance(found, dict):
+        """A section of it."""
+        name, values = f"{self.prefix}{key}", self.values.get(key)
+        if values is None and optional:
+            values = {}
+        if not isinstance(values, dict):
             raise DataError(
                 f"{self.where}: {name}: a section is expected, as JoeyNMT 2 has it, found "
-                f"{found!r:.60}"
+                f"{values!r:.60}"
             )
-        return _Section(found, self.where, f"{name}.")
+        return _Section(values, self.where, f"{name}.")
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A language and its vocabulary."""
-
-    numbered: Numbered
-    size: int
-    language: str
-    notes: Sequence[str]
-
-
-def _side(directory: Path, data: _Section, side: str) -> _Side:
-    """The vocabulary of one side."""
+def _numbered_side(directory: Path, data: _Section, side: str) -> tuple[Numbered, int, list[str]]:
+    """The vocabulary of one side, its size there, and notes on how its text is split."""
     options = data.section(side)
     special, names = _special(data)
     file = _beside(directory, [f"{side}_vocab.txt", options.get("voc_file")], "list of pieces")
@@ -145,16 +134,11 @@ def _side(directory: Path, data: _Section, side: str) -> _Side:
             "simplifies its quotes and spaces; that is not done here, so do it before where it "
             "matters."
         )
-    numbered = _numbered(directory, options, ids, special, file)
-    return _Side(numbered, len(ids), options.of_type("lang", str), notes)
+    return _numbered(directory, options, ids, special, file), len(ids), notes
 
 
 def _special(data: _Section) -> tuple[Special, list[str]]:
-    """The special pieces, and all of them in JoeyNMT's order.
-
-    Raises:
-        ConfigError: there are others, for prompts.
-    """
+    """The special pieces, and all of them in JoeyNMT's order."""
     symbols = data.section("special_symbols", optional=True)
     for key in ("sep_token", "lang_tags"):
         if symbols.get(key):
@@ -212,11 +196,7 @@ def _numbered(
 
 
 def _beside(directory: Path, names: Sequence[object], what: str) -> Path:
-    """The first of some files that is in a directory, by its last name.
-
-    Raises:
-        DataError: none is there.
-    """
+    """The first of some files that is in a directory, by its last name."""
     wanted = [Path(name).name for name in names if isinstance(name, str) and name]
     for name in wanted:
         if (directory / name).is_file():
@@ -227,32 +207,26 @@ def _beside(directory: Path, names: Sequence[object], what: str) -> Path:
 
 
 def _checkpoint(path: Path) -> Path:
-    """The checkpoint of a directory: the best, or else the newest.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The checkpoint of a directory: the best, or else the newest."""
     if path.is_file():
         return path
     steps = [file for file in path.glob("*.ckpt") if file.stem.isdecimal()]
     newest = sorted(steps, key=lambda file: int(file.stem), reverse=True)
-    found = [*(path / name for name in _NAMES if (path / name).is_file()), *newest]
-    if not found:
+    files = [*(path / name for name in _NAMES if (path / name).is_file()), *newest]
+    if not files:
         raise DataError(f"{path}: no checkpoint of JoeyNMT here, such as best.ckpt")
-    return found[0]
+    return files[0]
 
 
 def _norm(encoder: _Section, *, is_final: bool) -> Literal["pre", "post"]:
     """The place of normalisation in sublayers.
 
+    Versions of JoeyNMT have different defaults, and some have layers of "pre" without the
+    normalisation of the output.
+
     Args:
         encoder: its section, which is equal to the decoder's.
         is_final: whether the output of the encoder is normalised, which implies "pre".
-
-    Raises:
-        ConfigError: it is unknown.  Versions of JoeyNMT have different defaults, and some have
-            layers of "pre" without the normalisation of the output.
-        DataError: the weights contradict it.
     """
     where = f"{encoder.where}: model.encoder.layer_norm"
     if encoder.get("layer_norm") is None and not is_final:
@@ -272,11 +246,6 @@ class _JoeynmtTransformer(ForeignTransformer):
 
     names = _LAYER_NAMES
     zero_biases = True
-
-    @property
-    @override
-    def options_file(self) -> Path:
-        return self.options.where
 
     @override
     def matrices(self) -> PieceMatrices:
@@ -319,11 +288,7 @@ class _JoeynmtTransformer(ForeignTransformer):
         }
 
     def _scaled(self, sides: Sequence[_Section]) -> bool:
-        """Whether embeddings are multiplied by the root of their width.
-
-        Raises:
-            ConfigError: only those of one side are.
-        """
+        """Whether embeddings are multiplied by the root of their width."""
         first, second = (side.section("embeddings").of_type("scale", bool, False) for side in sides)
         if first != second and not self.options.get("tied_embeddings", False):
             raise ConfigError(

@@ -19,13 +19,16 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.foreign_files import ForeignWeights, read_state
-from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
+from dragoman.exchange.foreign_files import ForeignOptions, ForeignWeights, read_state
+from dragoman.exchange.foreign_transformer import (
+    SIDES,
+    ForeignTransformer,
+    LayerNames,
+    PieceMatrices,
+    Positions,
+)
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
-from dragoman.exchange.layer_names import SIDES, LayerNames
 from dragoman.exchange.pickled import read_pickled, tensors_in
-from dragoman.exchange.piece_rows import PieceMatrices
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import repeat_heads, rotation_in_pairs
 from dragoman.models.families.transformer import TransformerConfig
@@ -96,7 +99,7 @@ class OpennmtImporter(Importer):
         if start not in dictionaries[1]:
             raise DataError(f"{file}: option decoder_start_token: {start!r:.40} is no target piece")
         subwords = [options.get(f"{side}_subword_model") for side in ("src", "tgt")]
-        named = [one if isinstance(one, str) and one else None for one in subwords]
+        named = [name if isinstance(name, str) and name else None for name in subwords]
         special = _special(dictionaries[0], start), _special(dictionaries[1], start)
         sides = numbered_sides(
             file.parent, dictionaries, special, languages, file, named=(named[0], named[1])
@@ -117,19 +120,15 @@ class _Options(ForeignOptions):
     """The options that the model was trained with."""
 
     def number(self, *names: str, default: float | None = None) -> float:
-        """The first of several options that exists.
-
-        Raises:
-            DataError: none exists, or it is not a number.
-        """
+        """The first of several options that exists."""
         for name in names:
-            found = self.get(name)
-            if isinstance(found, list) and found:
-                found = found[0]  # one for each phase of training
-            if isinstance(found, (int, float)) and not isinstance(found, bool) and isfinite(found):
-                return found
-            if found is not None:
-                raise DataError(f"{self.where}: option {name}: expected a number: {found!r:.80}")
+            value = self.get(name)
+            if isinstance(value, list) and value:
+                value = value[0]  # one for each phase of training
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
+                return value
+            if value is not None:
+                raise DataError(f"{self.where}: option {name}: expected a number: {value!r:.80}")
         if default is None:
             raise DataError(f"{self.where}: the option {names[0]} is missing")
         return default
@@ -146,34 +145,25 @@ class _Checkpoint:
 
     @classmethod
     def read(cls, file: Path) -> _Checkpoint:
-        """A checkpoint, whose weights may be in a file of safetensors beside it.
-
-        Raises:
-            DataError: the file is missing or damaged, or no checkpoint of OpenNMT-py.
-        """
-        found = read_pickled(file)
-        if not isinstance(found, dict) or not {"opt", "vocab"} <= found.keys():
+        """A checkpoint, whose weights may be in a file of safetensors beside it."""
+        content = read_pickled(file)
+        if not isinstance(content, dict) or not {"opt", "vocab"} <= content.keys():
             raise DataError(f"{file}: no checkpoint of OpenNMT-py, which has 'opt' and 'vocab'")
-        if not isinstance(found["opt"], Namespace):
-            raise DataError(f"{file}: 'opt' holds a {type(found['opt']).__name__}, no options")
-        options = _Options(vars(found["opt"]), file)
+        if not isinstance(content["opt"], Namespace):
+            raise DataError(f"{file}: 'opt' holds a {type(content['opt']).__name__}, no options")
+        options = _Options(vars(content["opt"]), file)
         options.check(_REQUIRED)
-        if "model" in found:
-            tensors = dict(tensors_in(found["model"], file))
-            generator = tensors_in(found.get("generator"), file, "weights of the generator")
+        if "model" in content:
+            tensors = dict(tensors_in(content["model"], file))
+            generator = tensors_in(content.get("generator"), file, "weights of the generator")
             tensors |= {f"generator.{name}": tensor for name, tensor in generator.items()}
         else:
             tensors = read_state(file.with_suffix(".safetensors"))
-        return cls(options, found["vocab"], tensors, file)
+        return cls(options, content["vocab"], tensors, file)
 
     def dictionaries(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Pieces and their numbers, of source and target.
-
-        Raises:
-            ConfigError: the source has features besides its pieces.
-            DataError: there are none.
-        """
-        found = []
+        """Pieces and their numbers, of source and target."""
+        dictionaries = []
         vocabulary = self.vocabulary if isinstance(self.vocabulary, dict) else {}
         if vocabulary.get("src_feats"):
             raise ConfigError(f"{self.where}: source features are not known here")
@@ -185,18 +175,18 @@ class _Checkpoint:
                     raise ConfigError(f"{self.where}: source features are not known here")
                 field = fields[0][1] if isinstance(fields[0], (list, tuple)) else None
                 pieces = getattr(getattr(field, "vocab", None), "itos", None)
-            if not isinstance(pieces, list) or not all(isinstance(one, str) for one in pieces):
+            if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
                 raise DataError(f"{self.where}: 'vocab' holds no list of the pieces of {side}")
-            found.append({piece: number for number, piece in enumerate(pieces)})
-            if len(found[-1]) < len(pieces):
+            dictionaries.append({piece: number for number, piece in enumerate(pieces)})
+            if len(dictionaries[-1]) < len(pieces):
                 raise DataError(f"{self.where}: 'vocab' has a piece of {side} twice")
-        return found[0], found[1]
+        return dictionaries[0], dictionaries[1]
 
 
 def _checkpoints(directory: Path) -> list[Path]:
     """Those of a directory, by step."""
-    found = [(_STEP.search(file.name), file) for file in directory.glob("*_step_*.pt")]
-    return [file for _, file in sorted((int(match[1]), file) for match, file in found if match)]
+    matched = [(_STEP.search(file.name), file) for file in directory.glob("*_step_*.pt")]
+    return [file for _, file in sorted((int(step[1]), file) for step, file in matched if step)]
 
 
 def _newest(path: Path) -> Path:
@@ -220,22 +210,16 @@ class _OpennmtTransformer(ForeignTransformer):
 
     names = _LAYER_NAMES
 
-    @property
-    @override
-    def options_file(self) -> Path:
-        return self.options.where
-
     @override
     def matrices(self) -> PieceMatrices:
         name = "embeddings.make_embedding.emb_luts.0.weight"
         # The generator of version 2 is the first of several modules.
         output = "generator" if "generator.weight" in self.weights else "generator.0"
-        bias = f"{output}.bias"
         return PieceMatrices(
             self.weights.take(f"encoder.{name}"),
             self.weights.take(f"decoder.{name}"),
             self.weights.take(f"{output}.weight"),
-            self.weights.take(bias) if bias in self.weights else None,
+            self.weights.optional(f"{output}.bias"),
         )
 
     @override
@@ -300,24 +284,24 @@ class _OpennmtTransformer(ForeignTransformer):
 
     @override
     def attention(self, model: TransformerConfig, theirs: str, ours: str) -> dict[str, Tensor]:
-        found = super().attention(model, theirs, ours)
+        weights = super().attention(model, theirs, ours)
         heads, groups = model.multi_head.heads, self._groups(model.multi_head.heads)
         encoding = model.positional_encoding
         within = not ours.endswith("cross_attention")  # a sentence, so that positions count
         rotary = within and encoding.positions == "rotary"
         halves = rotary and not self.options.get("rotary_interleave", True)
-        for key, weight in found.items():
-            part = key.removeprefix(f"{ours}.").split(".")[0]
+        for name, weight in weights.items():
+            part = name.removeprefix(f"{ours}.").split(".")[0]
             if part in {"key", "value"}:
-                found[key] = repeat_heads(weight, groups, heads // groups, self.weights.where)
+                weights[name] = repeat_heads(weight, groups, heads // groups, self.weights.where)
             if part in {"query", "key"} and halves:
-                found[key] = rotation_in_pairs(found[key], heads, self.weights.where)
+                weights[name] = rotation_in_pairs(weights[name], heads, self.weights.where)
         if within and encoding.positions == "relative":
             table = self.weights.take(f"{theirs}.relative_positions_embeddings.weight")
             if ours.endswith("self_attention"):  # of the decoder, which sees earlier positions
                 table = table[: encoding.relative_distance + 1]
-            found |= {f"{ours}.scoring.keys": table, f"{ours}.scoring.values": table.clone()}
-        return found
+            weights |= {f"{ours}.scoring.keys": table, f"{ours}.scoring.values": table.clone()}
+        return weights
 
     def _groups(self, heads: int) -> int:
         """Number of different keys and values, each of which several heads may read."""

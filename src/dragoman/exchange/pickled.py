@@ -105,9 +105,6 @@ def _check_extent(found: object, path: Path) -> None:
 
     A pickle may refer to a part many times: 40 lists, each with the one before ten times, have more
     values than a computer can count.
-
-    Raises:
-        DataError: too many values with all parts written out, too many levels, or a part of itself.
     """
     known: dict[int, tuple[int, int]] = {}  # values and levels of a container, by its id
     waiting: list[tuple[object, bool]] = [(found, False)]

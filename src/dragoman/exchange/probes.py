@@ -1,4 +1,4 @@
-"""Sentences of random pieces, and what a model says of them: an export must say the same."""
+"""Sentences of random pieces, and a model's scores of them, which its export must give as well."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from dragoman.core.errors import ExportError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
@@ -46,13 +47,13 @@ def probes(saved: SavedModel, count: int = COUNT, seed: int = 1) -> list[Probe]:
     """
     rng = random.Random(seed)
     longest = min(saved.model.position_limit or _LONGEST, _LONGEST) - 1
-    kinds = [_ordinary(vocabulary) for vocabulary in saved.vocabularies]
-    found = []
+    pieces = [_ordinary(vocabulary) for vocabulary in saved.vocabularies]
+    drawn = []
     for number in range(count):
         length = 1 + number * (longest - 1) // max(count - 1, 1)
-        source, target = ([*rng.choices(kind, k=length), EOS] for kind in kinds)
-        found.append(Probe(source, target, _scores(saved.model, source, target)))
-    return found
+        source, target = ([*rng.choices(ordinary, k=length), EOS] for ordinary in pieces)
+        drawn.append(Probe(source, target, _scores(saved.model, source, target)))
+    return drawn
 
 
 def _ordinary(vocabulary: Vocabulary) -> list[int]:
@@ -70,8 +71,8 @@ def _scores(model: TranslationModel, source: Sequence[int], target: Sequence[int
         memory = model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
         hidden, _ = model.decode(read, memory, model.start(memory))
         scores = model.logits(hidden)[0].float().log_softmax(-1)  # (target, target_vocabulary)
-    found: Floats = scores.cpu().numpy()
-    return found
+    floats: Floats = scores.cpu().numpy()
+    return floats
 
 
 def largest(gaps: Iterable[float]) -> float:
@@ -79,8 +80,23 @@ def largest(gaps: Iterable[float]) -> float:
     return float(np.max(list(gaps)))
 
 
-def batches(found: Sequence[Probe], size: int) -> Iterator[Sequence[Probe]]:
+def check_gap(program: str, gap: float, allowed: float) -> None:
+    """Refuse a difference of log-probabilities that is too large or NaN.
+
+    Args:
+        program: beginning of the message, such as "Marian's formulas give".
+        gap: the largest difference.
+        allowed: that of another order of summation.
+    """
+    if not gap <= allowed:
+        raise ExportError(
+            f"{program} log-probabilities that differ by up to {gap:.1e} from the model's "
+            f"({allowed:.0e} is allowed); please report this"
+        )
+
+
+def batches(drawn: Sequence[Probe], size: int) -> Iterator[Sequence[Probe]]:
     """Probes in batches of sentences of unlike length, as padding would change them if it could."""
-    step = -(-len(found) // size)
+    step = -(-len(drawn) // size)
     for start in range(step):
-        yield found[start::step]
+        yield drawn[start::step]

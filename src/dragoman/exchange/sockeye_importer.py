@@ -19,11 +19,20 @@ from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.strict_yaml import StrictLoader
-from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
-from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
+from dragoman.exchange.foreign_files import (
+    ForeignWeights,
+    numbered_from_zero,
+    read_state,
+    read_text,
+)
+from dragoman.exchange.foreign_transformer import (
+    SIDES,
+    ForeignTransformer,
+    LayerNames,
+    PieceMatrices,
+    Positions,
+)
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
-from dragoman.exchange.layer_names import SIDES, LayerNames
-from dragoman.exchange.piece_rows import PieceMatrices
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
@@ -117,28 +126,20 @@ class _Settings:
 
     @classmethod
     def read(cls, file: Path) -> _Settings:
-        """The settings of a model.
-
-        Raises:
-            DataError: the file is missing, damaged or hostile, or of another program.
-        """
+        """The settings of a model."""
         text = read_text(file)
         if len(text) > _LARGEST_CONFIG:
             raise DataError(f"{file}: too large for a configuration; is it another file?")
         try:
-            found = yaml.load(text, _Loader)
+            values = yaml.load(text, _Loader)
         except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
             raise DataError(f"{file}: {' '.join(str(error).split()):.200}") from error
-        if not isinstance(found, dict) or "config_encoder" not in found:
+        if not isinstance(values, dict) or "config_encoder" not in values:
             raise DataError(f"{file}: no configuration of Sockeye 3, which has 'config_encoder'")
-        return cls(found, file)
+        return cls(values, file)
 
     def get(self, *path: str) -> Any:
-        """A value by the names of its section and its own.
-
-        Raises:
-            DataError: it is missing.
-        """
+        """A value by the names of its section and its own."""
         value: Any = self.values
         for name in path:
             if not isinstance(value, dict) or name not in value:
@@ -147,26 +148,19 @@ class _Settings:
         return value
 
     def both(self, name: str) -> Any:
-        """A setting that encoder and decoder must have in common here.
-
-        Raises:
-            ConfigError: they differ.
-        """
-        found, other = self.get("config_encoder", name), self.get("config_decoder", name)
-        if found != other:
+        """A setting that encoder and decoder must have in common here."""
+        encoder, decoder = (self.get(f"config_{side}", name) for side in SIDES)
+        if encoder != decoder:
             raise ConfigError(
-                f"{self.where}: {name} of the encoder, {found!r:.40}, and of the decoder, "
-                f"{other!r:.40}, differ; here both sides have the same"
+                f"{self.where}: {name} of the encoder, {encoder!r:.40}, and of the decoder, "
+                f"{decoder!r:.40}, differ; here both sides have the same"
             )
-        return found
+        return encoder
 
     def check(self) -> None:
         """Refuse what a Transformer here lacks.
 
         Early versions did not have all of these settings, which are off where they are missing.
-
-        Raises:
-            ConfigError: names it.
         """
         known: tuple[tuple[tuple[str, ...], object], ...] = (
             (("config_data", "num_source_factors"), 1),
@@ -181,18 +175,14 @@ class _Settings:
         for path, value in known:
             *sections, name = path
             section = self.get(*sections)
-            found = section.get(name, value) if isinstance(section, dict) else section
-            if found != value:
+            given = section.get(name, value) if isinstance(section, dict) else section
+            if given != value:
                 raise ConfigError(
-                    f"{self.where}: {'.'.join(path)}: {found!r:.80} is not known here, only {value}"
+                    f"{self.where}: {'.'.join(path)}: {given!r:.80} is not known here, only {value}"
                 )
 
     def one_of(self, name: str, choices: Mapping[Any, str], value: Any) -> str:
-        """Our name of a choice.
-
-        Raises:
-            ConfigError: it is another.
-        """
+        """Our name of a choice."""
         try:
             return choices[value]
         except (KeyError, TypeError) as error:
@@ -203,22 +193,16 @@ class _Settings:
 
 
 def _dictionary(file: Path) -> dict[str, int]:
-    """Pieces and their numbers.
-
-    Raises:
-        DataError: the file is missing, damaged or no dictionary.
-    """
-    found = read_object(file)
-    if any(type(number) is not int for number in found.values()) or sorted(found.values()) != list(
-        range(len(found))
-    ):
+    """Pieces and their numbers."""
+    ids = numbered_from_zero(file)
+    if ids is None:
         raise DataError(f"{file}: its numbers are not 0, 1, 2 ..., each once")
-    return found
+    return ids
 
 
 @dataclass
 class _SockeyeTransformer(ForeignTransformer):
-    config: _Settings
+    options: _Settings
 
     @property
     @override
@@ -227,13 +211,8 @@ class _SockeyeTransformer(ForeignTransformer):
 
     @property
     def _norm(self) -> str:
-        order = self.config.both("preprocess_sequence"), self.config.both("postprocess_sequence")
-        return self.config.one_of("preprocess_sequence and postprocess_sequence", _ORDERS, order)
-
-    @property
-    @override
-    def options_file(self) -> Path:
-        return self.config.where
+        order = self.options.both("preprocess_sequence"), self.options.both("postprocess_sequence")
+        return self.options.one_of("preprocess_sequence and postprocess_sequence", _ORDERS, order)
 
     @override
     def matrices(self) -> PieceMatrices:
@@ -243,7 +222,7 @@ class _SockeyeTransformer(ForeignTransformer):
 
     @override
     def settings(self, d_model: int) -> dict[str, Any]:
-        get, both, one_of = self.config.get, self.config.both, self.config.one_of
+        get, both, one_of = self.options.get, self.options.both, self.options.one_of
         return {
             "encoder_layers": get("config_encoder", "num_layers"),
             "decoder_layers": get("config_decoder", "num_layers"),
@@ -263,8 +242,8 @@ class _SockeyeTransformer(ForeignTransformer):
 
     @override
     def positions(self, d_model: int) -> Positions:
-        kind = self.config.both("positional_embedding_type")
-        kind = self.config.one_of("positional_embedding_type", _POSITIONS, kind)
+        kind = self.options.both("positional_embedding_type")
+        kind = self.options.one_of("positional_embedding_type", _POSITIONS, kind)
         names = [f"{side}.pos_embedding.weight" for side in SIDES]
         if kind != "learned":
             self.weights.ignore(names)  # computed here
@@ -272,7 +251,7 @@ class _SockeyeTransformer(ForeignTransformer):
         tables = [self.weights.table(name, d_model) for name in names]
         most = max(map(len, tables))
         # The last position serves all targets that are longer, there too.
-        longest = [torch.cat([one, one[-1:].expand(most - len(one), -1)]) for one in tables]
+        longest = [torch.cat([rows, rows[-1:].expand(most - len(rows), -1)]) for rows in tables]
         return Positions({"positions": "learned", "max_positions": most}, longest)
 
     @override
@@ -280,17 +259,17 @@ class _SockeyeTransformer(ForeignTransformer):
         if model.mixing.decoder_mixing == "ssru" and ours.endswith("self_attention"):
             forget = self.weights.layer(f"{theirs}.forget_gate", f"{ours}.forget", bias=True)
             return forget | self.weights.layer(f"{theirs}.linear", f"{ours}.candidate")
-        found = self.weights.layer(f"{theirs}.ff_out", f"{ours}.output")
+        weights = self.weights.layer(f"{theirs}.ff_out", f"{ours}.output")
         heads = model.multi_head.heads
         if ours.endswith("cross_attention"):
-            found |= self.weights.layer(f"{theirs}.ff_q", f"{ours}.query")
+            weights |= self.weights.layer(f"{theirs}.ff_q", f"{ours}.query")
             name = f"{theirs}.ff_kv.weight"
-            return found | self._keys_values(self.weights.take(name), heads, ours, name)
+            return weights | self._keys_values(self.weights.take(name), heads, ours, name)
         name = f"{theirs}.ff_in.weight"
         joined = self.weights.take(name)  # (3 * d_model, d_model): queries come first
         width = len(joined) // 3
-        found[f"{ours}.query.weight"] = joined[:width]
-        return found | self._keys_values(joined[width:], heads, ours, name)
+        weights[f"{ours}.query.weight"] = joined[:width]
+        return weights | self._keys_values(joined[width:], heads, ours, name)
 
     def _keys_values(self, joined: Tensor, heads: int, ours: str, name: str) -> dict[str, Tensor]:
         """Both weights from a matrix in which those of a head are side by side.
@@ -300,9 +279,6 @@ class _SockeyeTransformer(ForeignTransformer):
             heads: their number.
             ours: the attention's name here.
             name: that of the matrix, for messages.
-
-        Raises:
-            DataError: it has another shape.
         """
         if joined.dim() != 2 or len(joined) % (2 * heads):
             raise DataError(
@@ -311,7 +287,7 @@ class _SockeyeTransformer(ForeignTransformer):
             )
         split = joined.view(heads, 2, -1, joined.shape[1])
         parts = {"key": split[:, 0], "value": split[:, 1]}
-        return {f"{ours}.{part}.weight": one.flatten(0, 1) for part, one in parts.items()}
+        return {f"{ours}.{part}.weight": rows.flatten(0, 1) for part, rows in parts.items()}
 
     @override
     def leave_out(self) -> Sequence[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import read_bytes, read_text
+from dragoman.exchange.foreign_transformer import ForeignSides
 from dragoman.exchange.interface import Languages
-from dragoman.exchange.piece_rows import ForeignSides
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,

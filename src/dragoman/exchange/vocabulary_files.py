@@ -1,4 +1,4 @@
-"""Models of sentencepiece that split text for an exported model."""
+"""Pieces of an exported model: the sentencepiece models of its text, and pieces never put out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.saved.saved_config import SavedModel
+from dragoman.search import SearchConfig
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SentencePieces
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabulary
 
 NOT_NORMALISED = (
     "Text is not normalised before it is split. Do it first if yours may need it: replace no-break "
@@ -18,15 +19,6 @@ NOT_NORMALISED = (
     "compose letters (Unicode NFC), as dragoman.text.normalization.normalize does."
 )
 """How programs differ that split text with sentencepiece alone."""
-
-
-def sentencepiece_model(vocabulary: Vocabulary) -> bytes | None:
-    """The sentencepiece model that splits text; None if another program does."""
-    if isinstance(vocabulary, SentencePieceVocabulary):
-        return vocabulary.serialized
-    assert isinstance(vocabulary, ListedVocabulary), "there are two kinds"
-    splitting = vocabulary.content.splitting
-    return splitting.serialized if isinstance(splitting, SentencePieces) else None
 
 
 def lowers_case(vocabulary: Vocabulary) -> bool:
@@ -37,6 +29,14 @@ def lowers_case(vocabulary: Vocabulary) -> bool:
     return isinstance(splitting, SentencePieces) and splitting.lowercase
 
 
+def never_written(saved: SavedModel) -> list[int]:
+    """Ids of target pieces that Dragoman's search never puts out: special pieces and tags."""
+    search = SearchConfig.model_validate(saved.search)
+    unknown = () if search.allow_unknown else (UNK,)
+    tags = () if search.allow_tags else saved.vocabularies.target.tags
+    return [PAD, BOS, *unknown, *tags]
+
+
 def write_vocabularies(
     saved: SavedModel, directory: Path, names: Sequence[str], *, with_ids: bool
 ) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def write_vocabularies(
 
     Args:
         saved: the model.
-        directory: where to write them.
+        directory: to write them into.
         names: files of the source and the target, which may be the same.
         with_ids: whether to write ids by pieces as ``NAME.json``, if they are not those of the
             sentencepiece model.
@@ -56,8 +56,7 @@ def write_vocabularies(
     if lowers_case(saved.vocabularies.source):
         notes.append("Sources are not put in lower case there: do it before they are split.")
     for name, vocabulary in zip(names, saved.vocabularies, strict=True):
-        model = sentencepiece_model(vocabulary)
-        if model is None:
+        if (model := vocabulary.sentencepiece) is None:
             notes.append(
                 f"There is no {name}: this vocabulary is of subword-nmt, and text is split by that "
                 "program, with the codes in the model's own directory."
@@ -66,7 +65,8 @@ def write_vocabularies(
             (directory / name).write_bytes(model)
         if with_ids and not isinstance(vocabulary, SentencePieceVocabulary):
             pieces = vocabulary.pieces(range(len(vocabulary)))
-            table = json.dumps({piece: i for i, piece in enumerate(pieces)}, ensure_ascii=False)
-            (directory / f"{name}.json").write_text(table + "\n", encoding="utf-8")
+            ids = {piece: number for number, piece in enumerate(pieces)}
+            text = json.dumps(ids, ensure_ascii=False) + "\n"
+            (directory / f"{name}.json").write_text(text, encoding="utf-8")
             notes.append(f"Ids are those of {name}.json, by piece, not those of {name}.")
     return tuple(dict.fromkeys(notes))

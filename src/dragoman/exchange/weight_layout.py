@@ -34,16 +34,12 @@ def sines_then_cosines(d_model: int) -> Tensor:
     Returns:
         Indices ``(d_model,)``: column ``i`` here is column ``order[i]`` there.
     """
-    half = (d_model + 1) // 2
-    order = torch.empty(d_model, dtype=torch.int64)
-    order[0::2] = torch.arange(half)
-    order[1::2] = torch.arange(half, d_model)
-    return order
+    return torch.argsort(sines_first(d_model))
 
 
-def inverse(order: Tensor) -> Tensor:
-    """The order that undoes ``order``."""
-    return torch.argsort(order)
+def sines_first(d_model: int) -> Tensor:
+    """The order that undoes :func:`sines_then_cosines`, ``(d_model,)``."""
+    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
 
 
 def permute_width(
@@ -56,9 +52,6 @@ def permute_width(
             or SSRU and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
         where: the file that they are from, for messages.
-
-    Raises:
-        DataError: a weight has another width.
     """
     permuted = {}
     for name, tensor in weights.items():
@@ -122,7 +115,6 @@ def with_rows(
     source: Sequence[int],
     target: Sequence[int],
     *,
-    begin: int | None,
     silent: Sequence[int] = (),
 ) -> dict[str, Tensor]:
     """The weights with the rows of pieces in another order, and symbols that the original lacks.
@@ -133,9 +125,8 @@ def with_rows(
         weights: of a Transformer; those with rows of pieces are the embeddings and the output.
         source: for each source piece here, its row there; a row may be taken several times.
         target: the same of the target.
-        begin: place, here, of the symbol that outputs begin with, which no output contains; None if
-            the original can put it out.
-        silent: places, here, of further pieces that the original cannot put out.
+        silent: places, here, of pieces that the original cannot put out, such as a symbol that only
+            begins outputs.
 
     Returns:
         All weights.  If a piece is silent, ``output.bias`` is among them, and the configuration
@@ -147,9 +138,8 @@ def with_rows(
     for name, order in rows.items():
         if name in changed:
             changed[name] = changed[name][torch.tensor(list(order))]
-    quiet = [*silent, *([] if begin is None else [begin])]
-    if not quiet:
-        return changed
-    bias = changed.get("output.bias", torch.zeros(len(target))).clone()
-    bias[quiet] = SILENT
-    return changed | {"output.bias": bias}
+    if silent:
+        bias = changed.get("output.bias", torch.zeros(len(target))).clone()
+        bias[list(silent)] = SILENT
+        changed["output.bias"] = bias
+    return changed
