@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal, cast
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.models.interface import (
     FamilyConfig,
@@ -138,7 +139,7 @@ class MeanPooling(Pooling):
     """All pieces count the same."""
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """``1 / n``; see :meth:`Pooling.weights`."""
+        """``1 / n``."""
         return mask.to(states.dtype) / mask.sum(1, keepdim=True)
 
 
@@ -146,7 +147,7 @@ class FirstPooling(Pooling):
     """The first piece alone counts."""
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """1 and zeros; see :meth:`Pooling.weights`."""
+        """1 and zeros."""
         return torch.zeros_like(states[..., 0]).index_fill_(1, mask.new_zeros(1).long(), 1)
 
 
@@ -161,8 +162,8 @@ class AttentionPooling(Pooling):
         nn.init.zeros_(self.hidden.bias)
         nn.init.xavier_uniform_(self.query.weight)
 
+    @override
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """See :meth:`Pooling.weights`."""
         scores = self.query(self.hidden(states).tanh()).squeeze(2)  # (batch, source)
         return (scores + mask_bias(mask, scores.dtype)).softmax(-1)
 
@@ -205,11 +206,11 @@ class ClassifierModel(TranslationModel):
         self.freeze(*config.frozen_components)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """The encoder's outputs; see :meth:`TranslationModel.encoder_states`."""
+        """The encoder's outputs."""
         return self.backbone.encoder_states(source, source_mask)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ClassifierMemory:
-        """Read the source and pool it; see :meth:`TranslationModel.encode`."""
+        """Read the source and pool it."""
         states = self.encoder_states(source, source_mask)
         pooled, weights = self.pooling(states, source_mask)
         return ClassifierMemory(states, source_mask, self.dropout(pooled), weights)
@@ -255,21 +256,21 @@ class ClassifierModel(TranslationModel):
         return cast(Tensor, self.output(hidden))
 
     def part_of(self, name: str) -> Part:
-        """The part given by the encoder's model; see :meth:`TranslationModel.part_of`."""
+        """The part given by the encoder's model."""
         component, _, rest = name.partition(".")
         return self.backbone.part_of(rest) if component == "backbone" else super().part_of(name)
 
     def side_of(self, name: str) -> Side | None:
-        """The side given by the encoder's model; see :meth:`TranslationModel.side_of`."""
+        """The side given by the encoder's model."""
         component, _, rest = name.partition(".")
         return self.backbone.side_of(rest) if component == "backbone" else super().side_of(name)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """The encoder's auxiliary loss; see :meth:`TranslationModel.auxiliary_loss`."""
+        """The encoder's auxiliary loss."""
         return self.backbone.auxiliary_loss(source_mask, target_mask)
 
     def figures(self) -> dict[str, float]:
-        """The encoder's figures; see :meth:`TranslationModel.figures`."""
+        """The encoder's figures."""
         return self.backbone.figures()
 
 

@@ -32,6 +32,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.interface import (
     FamilyConfig,
@@ -185,11 +186,11 @@ class DeepFusion(TranslationModel):
         """The sum of all gates, and their number."""
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The translation model's weights; see :meth:`TranslationModel.source_attention`."""
+        """The translation model's weights."""
         yield from self.translation.source_attention()
 
     def encode(self, source: Tensor, source_mask: Tensor) -> DeepFusionMemory:
-        """Read the source; see :meth:`TranslationModel.encode`.
+        """Read the source.
 
         The language model only counts sentences, so it gets one piece of each.
         """
@@ -205,10 +206,10 @@ class DeepFusion(TranslationModel):
             self.language_model.start(memory.language_model, beam),
         )
 
+    @override
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, DeepFusionState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         assert isinstance(memory, DeepFusionMemory)
         assert isinstance(state, DeepFusionState)
         own, now = self.translation.decode(target, memory.translation, state.translation)
@@ -220,7 +221,7 @@ class DeepFusion(TranslationModel):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Weights of the translation model; see :meth:`TranslationModel.decode_attending`."""
+        """Weights of the translation model."""
         assert isinstance(memory, DeepFusionMemory)
         own, weights = self.translation.decode_attending(target, memory.translation, layer)
         nothing = memory.language_model
@@ -255,7 +256,7 @@ class DeepFusion(TranslationModel):
         return found.part_of(rest)
 
     def side_of(self, name: str) -> Side | None:
-        """The side given by either model; see :meth:`TranslationModel.side_of`."""
+        """The side given by either model."""
         component, _, rest = name.partition(".")
         if component not in self.config.components:
             return None
@@ -263,7 +264,7 @@ class DeepFusion(TranslationModel):
         return found.side_of(rest)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """The loss of the translation model; see :meth:`TranslationModel.auxiliary_loss`.
+        """The loss of the translation model.
 
         Gates are counted here because only this method gets the mask of real positions.
         """
@@ -273,7 +274,7 @@ class DeepFusion(TranslationModel):
         return self.translation.auxiliary_loss(source_mask, target_mask)
 
     def figures(self) -> dict[str, float]:
-        """The mean gate, and the translation model's; see :meth:`TranslationModel.figures`."""
+        """The mean gate, and the translation model's."""
         sums = self.gates_seen.take()
         own = {} if sums is None else {"fusion_gate": (sums[0] / sums[1]).item()}
         return own | self.translation.figures()

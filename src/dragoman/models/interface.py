@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import Field
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.config import ComposedConfig
 from dragoman.core.errors import ConfigError
@@ -40,6 +41,11 @@ class FamilyConfig(ComposedConfig):
     Sizes and choices of one layer form a section, which is defined beside that layer and is a field
     of the family, see :data:`dragoman.core.sections.Flat`.
     """
+
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
 
     family: str
     """Which family of models this is; in each family its name is the default and only value."""
@@ -96,11 +102,7 @@ class FamilyConfig(ComposedConfig):
         return ()
 
     def check_vocabularies(self, source: int, target: int) -> None:
-        """Check that vocabularies of these sizes fit this model.
-
-        Raises:
-            ConfigError: one embedding matrix serves both sides, but their sizes differ.
-        """
+        """Check that vocabularies of these sizes can share one embedding matrix, if they must."""
         if self.joint_setting is not None and source != target:
             setting, other = self.joint_setting
             raise ConfigError(
@@ -125,11 +127,12 @@ class FamilyConfig(ComposedConfig):
         A family without dropout settings is taken to differ in some other way.
         """
         learning = (getattr(self, n) for n in self.components if n not in self.frozen_components)
-        if any(one.trains_at_random for one in learning):
+        if any(component.trains_at_random for component in learning):
             return True
-        found = list(_settings(self.model_dump(exclude=set(self.components))))
-        rates = [value for name, value in found if name.endswith("dropout")]
-        return any(rates) or not rates or any(value for name, value in found if name == "mixture")
+        settings = list(_settings(self.model_dump(exclude=set(self.components))))
+        rates = [value for name, value in settings if name.endswith("dropout")]
+        mixtures = [value for name, value in settings if name == "mixture"]
+        return any(rates) or not rates or any(mixtures)
 
     @property
     def has_separate_layers(self) -> bool:
@@ -176,7 +179,7 @@ class SelectsRows(Protocol):
     """A part of a state that reorders its rows itself, or later."""
 
     def selected(self, rows: Tensor) -> SelectsRows:
-        """See :func:`select`."""
+        """The chosen rows, as by :func:`select`."""
 
 
 def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -197,16 +200,12 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
         state: a dataclass, list or tensor that follows the axis-0 rule; numbers pass through.
         rows: indices to keep, ``(new_rows,)``.
     """
-    selected: Any = state
     if isinstance(state, Tensor):
-        selected = state.index_select(0, rows)
+        selected: Any = state.index_select(0, rows)
     elif isinstance(state, SelectsRows):
         selected = state.selected(rows)
-    elif dataclasses.is_dataclass(state) and not isinstance(state, type):
-        values = {f.name: select(getattr(state, f.name), rows) for f in dataclasses.fields(state)}
-        selected = type(state)(**values)
-    elif isinstance(state, list):
-        selected = [select(part, rows) for part in state]
+    else:
+        selected = _rebuilt(state, lambda part: select(part, rows))
     kept: Selectable = selected
     return kept
 
@@ -216,19 +215,20 @@ def without_content(memory: Selectable) -> Selectable:
 
     Attention to it gives zeros, or the bias of its last projection if it has one.
     """
-    emptied: Any = memory
-    if isinstance(memory, Tensor):
-        if memory.is_floating_point():
-            emptied = memory.masked_fill(memory.isfinite(), 0)  # minus infinity hides padding
-    elif dataclasses.is_dataclass(memory) and not isinstance(memory, type):
-        values = {
-            f.name: without_content(getattr(memory, f.name)) for f in dataclasses.fields(memory)
-        }
-        emptied = type(memory)(**values)
-    elif isinstance(memory, list):
-        emptied = [without_content(part) for part in memory]
+    if isinstance(memory, Tensor) and memory.is_floating_point():
+        emptied: Any = memory.masked_fill(memory.isfinite(), 0)  # minus infinity hides padding
+    else:
+        emptied = _rebuilt(memory, without_content)
     kept: Selectable = emptied
     return kept
+
+
+def _rebuilt(whole: Any, change: Callable[[Any], Any]) -> Any:
+    """A dataclass or list of changed parts; anything else unchanged."""
+    if dataclasses.is_dataclass(whole) and not isinstance(whole, type):
+        parts = {f.name: change(getattr(whole, f.name)) for f in dataclasses.fields(whole)}
+        return type(whole)(**parts)
+    return [change(part) for part in whole] if isinstance(whole, list) else whole
 
 
 class TranslationModel(nn.Module, ABC):
@@ -287,10 +287,6 @@ class TranslationModel(nn.Module, ABC):
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """Encoder outputs, one per piece, without anything that serves only a decoder.
 
-        Args:
-            source: as for :meth:`encode`.
-            source_mask: as for :meth:`encode`.
-
         Returns:
             ``(batch, source, encoder_width)``; values in padding are meaningless.
 
@@ -330,13 +326,10 @@ class TranslationModel(nn.Module, ABC):
         return None
 
     def freeze(self, *modules: str) -> None:
-        """Keep the weights of some modules fixed during training.
+        """Keep the weights of some modules, given by name, fixed during training.
 
         Their parameters require no gradient, so optimizers skip them, but they are saved with the
         others.  The modules stay in evaluation mode, without dropout.
-
-        Args:
-            modules: their names, as for :meth:`torch.nn.Module.get_submodule`.
         """
         self.frozen = modules
         for name in modules:
@@ -344,7 +337,7 @@ class TranslationModel(nn.Module, ABC):
         self.train(self.training)
 
     def train(self: ModelType, mode: bool = True) -> ModelType:
-        """Set training mode, except in frozen modules; see :meth:`torch.nn.Module.train`."""
+        """Set training mode, except in frozen modules."""
         super().train(mode)
         for name in self.frozen:
             self.get_submodule(name).eval()
@@ -355,10 +348,7 @@ class TranslationModel(nn.Module, ABC):
         return self.parts[name.partition(".")[0]]
 
     def common_name(self, name: str) -> str:
-        """The architecture's name for the weight ``name``; see :attr:`FamilyConfig.architecture`.
-
-        Weights of the same name have the same meaning in all families of an architecture.
-        """
+        """The name of a weight that has the same meaning in all families of an architecture."""
         return name
 
     def side_of(self, name: str) -> Side | None:
@@ -433,3 +423,18 @@ class TranslationModel(nn.Module, ABC):
             TypeError: this family has no attention over the source.
         """
         raise TypeError(f"{type(self).__name__} has no attention over the source")
+
+
+class ProjectedModel(TranslationModel):
+    """A model whose scores are one linear layer of its hidden vectors, ``output``."""
+
+    output: nn.Linear
+
+    @override
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.output(hidden)
+
+    @property
+    @override
+    def projection(self) -> nn.Linear:
+        return self.output

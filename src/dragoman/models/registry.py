@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError, PydanticKnownError
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import installed, load_class
@@ -64,16 +65,16 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
         """Number of families."""
         return len(list(iter(self)))
 
+    @override
     def find(self, name: str) -> type[FamilyConfig]:
-        """See :meth:`OneOf.find`."""
         return self[name].Config
 
+    @override
     def at_hand(self) -> Sequence[type[FamilyConfig]]:
-        """See :meth:`OneOf.at_hand`."""
         return [self[name].Config for name in _BUILT_IN]
 
+    @override
     def names(self) -> Sequence[str]:
-        """See :meth:`OneOf.names`."""
         return list(self)
 
 
@@ -130,16 +131,16 @@ class Components(Families):
 
     told = "the path of a model or run, or a section like `model`"
 
+    @override
     def find(self, name: str) -> type[FamilyConfig]:
-        """See :meth:`OneOf.find`."""
         return NamedModelConfig if name == "named" else super().find(name)
 
     def at_hand(self) -> Sequence[type[FamilyConfig]]:
-        """See :meth:`OneOf.at_hand`; composed families are left out, so that nesting ends."""
+        """Composed families are left out, so that nesting ends."""
         return [kind for kind in super().at_hand() if not kind.components]
 
     def validate(self, values: Any) -> BaseModel:
-        """See :meth:`OneOf.validate`; a path alone names a model."""
+        """A path alone names a model."""
         return (
             NamedModelConfig(path=values) if isinstance(values, str) else super().validate(values)
         )

@@ -10,13 +10,14 @@ training.  The trainer needs no other knowledge of the tasks.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch
@@ -68,6 +69,7 @@ class Stream(Protocol):
         All processes have the same number of steps; some steps may lack a batch in a process.
         """
 
+    @abstractmethod
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
         """The batch as the objective reads it, completed between two steps, just before use.
 
@@ -80,27 +82,19 @@ class Stream(Protocol):
         """
 
 
-class CompletedStream(ABC):
-    """A stream that completes the batches of another stream just before they are used.
-
-    Args:
-        stream: of sentence pairs.
-    """
+class CompletedStream(Stream):
+    """A stream that completes the batches of another stream just before they are used."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
 
+    @override
     def windows(self, epoch: int) -> int:
-        """See :meth:`Stream.windows`."""
         return self._stream.windows(epoch)
 
+    @override
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
-        """See :meth:`Stream.window`."""
         return self._stream.window(epoch, window, start)
-
-    @abstractmethod
-    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
-        """See :meth:`Stream.completed`."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,7 @@ class SingleStep:
         return 1
 
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
-        """The step; see :meth:`Stream.window`."""
+        """The step, if it is not skipped."""
         yield from [self.batches][start:]
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:

@@ -204,13 +204,13 @@ def test_figures_tell_how_evenly_experts_were_used() -> None:
         shares += list(load / len(chosen))
         variations["load"].append(load.std() / load.mean())
         variations["importance"].append(importance.std() / importance.mean())
-    figures = expert_figures(layers)
+    figures = expert_figures(nn.ModuleList(layers))
     assert figures["least_used_expert"] == pytest.approx(min(shares))
     assert figures["most_used_expert"] == pytest.approx(max(shares))
     assert figures["expert_load_variation"] == pytest.approx(max(variations["load"]))
     assert figures["expert_importance_variation"] == pytest.approx(max(variations["importance"]))
     assert min(shares) < K / EXPERTS < max(shares)
-    assert expert_figures(layers) == {}
+    assert expert_figures(nn.ModuleList(layers)) == {}
 
 
 def test_the_figures_of_a_model_are_of_its_training_passes() -> None:

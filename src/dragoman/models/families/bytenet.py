@@ -16,14 +16,15 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.interface import (
     MAX_LAYERS,
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.convolution import CausalConvolution, CentredConvolution, OddWidth
 from dragoman.models.layers.dropout import Dropout
@@ -145,7 +146,7 @@ class DecoderBlock(Block):
         return self.after(x, convolved), context
 
 
-class ByteNet(TranslationModel):
+class ByteNet(ProjectedModel):
     """Dilated convolutions over source and target, one stacked on the other.
 
     Dynamic unfolding (section 3.2): a source of length ``|s|`` is padded with zeros to
@@ -160,7 +161,7 @@ class ByteNet(TranslationModel):
 
     Config = ByteNetConfig
     config: ByteNetConfig
-    parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "last": "decoder"}
+    parts: ClassVar[Mapping[str, Part]] = {**ProjectedModel.parts, "last": "decoder"}
 
     def __init__(
         self, config: ByteNetConfig, source_vocabulary: int, target_vocabulary: int
@@ -183,14 +184,11 @@ class ByteNet(TranslationModel):
         self.output = _linear(config.d_model, target_vocabulary)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """The columns of the pieces; see :meth:`TranslationModel.encoder_states`.
-
-        Further columns, for a longer target, are left out.
-        """
+        """The columns of the pieces, without further columns for a longer target."""
         return self.encode(source, source_mask).hidden[:, : source.shape[1]]
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> ByteNetMemory:
-        """Read the source; see :meth:`TranslationModel.encode`."""
         length = source.shape[1]
         own = torch.tensor(  # columns of each possible length
             [self.config.columns(pieces) for pieces in range(length + 1)], device=source.device
@@ -204,14 +202,14 @@ class ByteNet(TranslationModel):
             x = block(x, mask)
         return ByteNetMemory(x * mask, source_mask)
 
+    @override
     def start(self, memory: Memory, beam: int = 1) -> ByteNetState:
-        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         blocks = [cast(DecoderBlock, block) for block in self.decoder]
         return ByteNetState([block.convolution.start(rows, memory.hidden) for block in blocks], 0)
 
+    @override
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, ByteNetState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         assert isinstance(state, ByteNetState)
         end = state.length + target.shape[1]
         x = self._stack(
@@ -234,12 +232,3 @@ class ByteNet(TranslationModel):
         columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))
         beams = embedded.view(columns.shape[0], -1, length, width)  # (batch, beam, length, width)
         return (beams + columns.unsqueeze(1)).view(rows, length, width)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output

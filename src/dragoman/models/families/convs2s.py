@@ -14,14 +14,15 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.interface import (
     MAX_LAYERS,
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.attention import beams_as_queries, mask_bias, normalized
 from dragoman.models.layers.averaging_encoder import AveragingEncoder
@@ -211,13 +212,12 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: ``(rows, target, d_hidden)``.
-            context: the left context of this layer's convolution.
+            context: to the left, of this layer's convolution.
             embedded: the target embeddings ``g``, ``(rows, target, d_model)``.
             memory: of ``rows / beam`` sentences.
 
         Returns:
-            The layer's output, its next context, and its weights over the source,
-            ``(rows, target, source)``.
+            The output, the next context, and weights over the source, ``(rows, target, source)``.
         """
         convolved, context = self.convolution.extend(self.dropout(x), context)
         # (rows, target, 2 * d_hidden) to (rows, target, d_hidden)
@@ -243,7 +243,7 @@ def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
     return context.view_as(summary), weights.view(*summary.shape[:2], -1)
 
 
-class ConvS2S(TranslationModel):
+class ConvS2S(ProjectedModel):
     """Convolutional encoder and decoder with attention in every layer (Gehring et al. 2017).
 
     The paper adds ``c_i`` to ``h_i`` and leaves open how their widths are matched.  Here, as in the
@@ -255,7 +255,7 @@ class ConvS2S(TranslationModel):
     Config = ConvS2SConfig
     config: ConvS2SConfig
     parts: ClassVar[Mapping[str, Part]] = {
-        **TranslationModel.parts,
+        **ProjectedModel.parts,
         "into_decoder": "decoder",
         "out_of_decoder": "decoder",
     }
@@ -288,20 +288,12 @@ class ConvS2S(TranslationModel):
         return output
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """The values of attention, ``z + e``; see :meth:`TranslationModel.encoder_states`.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the model has learned.
-        """
+        """The values of attention, ``z + e``."""
         _, values = self.encoder(self.source_embedding(source), source_mask)
         return cast(Tensor, values)
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> ConvS2SMemory:
-        """Read the source; see :meth:`TranslationModel.encode`.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the model has learned.
-        """
         keys, values = self.encoder(self.source_embedding(source), source_mask)
         if isinstance(self.encoder, ConvolutionalEncoder):
             self.encoder.expect_readers(keys)
@@ -310,18 +302,14 @@ class ConvS2S(TranslationModel):
         scale = length * (1 / length).sqrt()  # m sqrt(1 / m), section 3.4
         return ConvS2SMemory(keys, source_mask, values, bias, scale[:, None, None])
 
+    @override
     def start(self, memory: Memory, beam: int = 1) -> ConvS2SState:
-        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         layers = [cast(DecoderLayer, layer) for layer in self.decoder]
         return ConvS2SState([la.convolution.start(rows, memory.hidden) for la in layers], 0)
 
+    @override
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, ConvS2SState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the model has learned.
-        """
         hidden, state, _ = self._decode(target, memory, state)
         return hidden, state
 
@@ -341,7 +329,7 @@ class ConvS2S(TranslationModel):
         return hidden, ConvS2SState(contexts, state.length + target.shape[1]), seen
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """Projections of queries and contexts; see :meth:`TranslationModel.source_attention`."""
+        """Projections of queries and contexts."""
         for layer in self.decoder:
             for projection in (cast(DecoderLayer, layer).query, cast(DecoderLayer, layer).output):
                 yield from projection.parameters()
@@ -349,17 +337,8 @@ class ConvS2S(TranslationModel):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Each layer attends with one head; see :meth:`TranslationModel.decode_attending`."""
+        """Each layer attends with one head."""
         hidden, _, seen = self._decode(target, memory, self.start(memory))
         chosen = seen if layer is None else [seen[layer]]
         # (batch, layers, 1, target, source)
         return hidden, torch.stack(chosen, dim=1).unsqueeze(2)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output

@@ -28,11 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -40,8 +41,8 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.attention import mask_bias
 from dragoman.models.layers.convolution import OddWidth
@@ -141,11 +142,6 @@ class RecurrentConfig(FamilyConfig):
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
-
-    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
-
-        def __init__(self, **values: Any) -> None:
-            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield layers that other choices need, and settings that the encoder does not read."""
@@ -255,16 +251,12 @@ def _encoder(
     return RecurrentEncoder(cell, d_model, columns[0], config.dropout, **reading)
 
 
-class Recurrent(TranslationModel):
-    """Decoder of stacked recurrent layers with attention, and a recurrent or averaging encoder.
-
-    Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different sizes.
-    """
+class Recurrent(ProjectedModel):
+    """Decoder of stacked recurrent layers with attention, and a recurrent or averaging encoder."""
 
     Config = RecurrentConfig
     config: RecurrentConfig
-    parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "first_state": "decoder"}
+    parts: ClassVar[Mapping[str, Part]] = {**ProjectedModel.parts, "first_state": "decoder"}
 
     def __init__(
         self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int
@@ -304,20 +296,12 @@ class Recurrent(TranslationModel):
             steady_fast_forward([*above, *self.decoder.layers_above()], config.d_model)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """The encoder's outputs that attention sees; see :meth:`TranslationModel.encoder_states`.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the averaging encoder has.
-        """
+        """The encoder's outputs that attention sees."""
         source, _ = split_tags(self.language_tags, source)
         return self.encoder.read(self.source_embedding(source), source_mask).seen
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
-        """Read the source; see :meth:`TranslationModel.encode`.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the averaging encoder has.
-        """
         source, begin = split_tags(self.language_tags, source)
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
         keys = self.decoder.attention.keys(scored)
@@ -332,8 +316,8 @@ class Recurrent(TranslationModel):
         fed = memory.hidden.new_zeros(len(layers[0][0]), 1, width) if width else None
         return RecurrentState(layers, fed)
 
+    @override
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, RecurrentState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         hidden, state, _ = self._decode(target, memory, state)
         return hidden, state
 
@@ -347,21 +331,12 @@ class Recurrent(TranslationModel):
         return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The weights of the attention score; see :meth:`TranslationModel.source_attention`."""
+        """The weights of the attention score."""
         yield from self.decoder.attention.parameters()
 
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """One layer attends, with one head; see :meth:`TranslationModel.decode_attending`."""
+        """One layer attends, with one head."""
         hidden, _, seen = self._decode(target, memory, self.start(memory))
         return hidden, torch.cat(seen, dim=1)[:, None, None]  # (batch, 1, 1, target, source)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output

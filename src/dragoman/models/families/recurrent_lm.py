@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -21,8 +22,8 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
@@ -66,11 +67,6 @@ class RecurrentLMConfig(FamilyConfig):
     """separate: one matrix each for target and output (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
 
-    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
-
-        def __init__(self, **values: Any) -> None:
-            pass
-
     def conflicts(self) -> Iterator[str]:
         """Yield a cell that does not fit, and settings that need a source if there is none."""
         yield from self.recurrence.conflicts_with(self.d_model)
@@ -99,17 +95,13 @@ class RecurrentLMState(State):
     layers: list[LayerState]  # tensors (rows, d_model)
 
 
-class RecurrentLM(TranslationModel):
-    """Stacked recurrent layers over the target, after the source if it reads one.
-
-    Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different sizes.
-    """
+class RecurrentLM(ProjectedModel):
+    """Stacked recurrent layers over the target, after the source if it reads one."""
 
     Config = RecurrentLMConfig
     config: RecurrentLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
-        **TranslationModel.parts,
+        **ProjectedModel.parts,
         "source_stack": "encoder",
         "stack": "decoder",
     }
@@ -135,7 +127,7 @@ class RecurrentLM(TranslationModel):
         return RecurrentStack(config.recurrence, config.d_model, orders, config.dropout)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
-        """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""
+        """Read the source, or only count sentences."""
         if self.source_embedding is None:
             hidden = self.output.weight.new_empty(*source.shape, 0)
             zeros = hidden.new_zeros(len(source), self.config.d_model)
@@ -154,22 +146,13 @@ class RecurrentLM(TranslationModel):
             [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
         )
 
+    @override
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, RecurrentLMState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         assert isinstance(state, RecurrentLMState)
         x, after = self.target_embedding(target), []
         for layer, past in zip(self.stack.layers, state.layers, strict=True):
             x, now = advance(layer, self.dropout(x), past)  # (rows, target, d_model)
             after.append(now)
         return self.dropout(x), RecurrentLMState(after)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -22,8 +23,8 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import (
@@ -36,7 +37,7 @@ from dragoman.models.layers.embeddings import (
 from dragoman.models.layers.global_tokens import GlobalTokens
 from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.mixing import Past, Shared
-from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.mixture import balancing_loss, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
@@ -85,11 +86,6 @@ class TransformerConfig(FamilyConfig):
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
-
-    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
-
-        def __init__(self, **values: Any) -> None:
-            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield incompatible settings of sections."""
@@ -225,17 +221,13 @@ class DecoderLayer(nn.Module):
         return feed(x, self.feed_forward), now
 
 
-class Transformer(TranslationModel):
-    """Encoder and decoder of stacked attention (Vaswani et al. 2017, Figure 1).
-
-    Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different sizes.
-    """
+class Transformer(ProjectedModel):
+    """Encoder and decoder of stacked attention (Vaswani et al. 2017, Figure 1)."""
 
     Config = TransformerConfig
     config: TransformerConfig
     parts: ClassVar[Mapping[str, Part]] = {
-        **TranslationModel.parts,
+        **ProjectedModel.parts,
         "encoder_norm": "encoder",
         "decoder_norm": "decoder",
     }
@@ -274,7 +266,7 @@ class Transformer(TranslationModel):
         self.decoder_norm = final_norm(config.d_model, config.residual)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """Outputs of the last layer; see :meth:`TranslationModel.encoder_states`."""
+        """Outputs of the last layer."""
         source, _ = split_tags(self.language_tags, source)
         return self._read(source, self.seen(source_mask))
 
@@ -300,8 +292,8 @@ class Transformer(TranslationModel):
             x = layer(x, shared)
         return cast(Tensor, self.encoder_norm(x))
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
-        """Read the source; see :meth:`TranslationModel.encode`."""
         source, begin = split_tags(self.language_tags, source)
         source_mask = self.seen(source_mask)
         x = self._read(source, source_mask)
@@ -309,16 +301,16 @@ class Transformer(TranslationModel):
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         return TransformerMemory(x, source_mask, layers, seen, begin)
 
+    @override
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
-        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         empty = cast(DecoderLayer, self.decoder[0]).self_attention.past(rows, memory.hidden)
         return TransformerState([empty] * len(self.decoder), 0)
 
+    @override
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         return self._decode(target, memory, state, [None] * len(self.decoder))
 
     def _decode(
@@ -342,41 +334,28 @@ class Transformer(TranslationModel):
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
     def separate_layers(self) -> Iterator[nn.Module]:
-        """The layers of encoder and decoder; see :meth:`TranslationModel.separate_layers`."""
+        """The layers of encoder and decoder."""
         yield from (*self.encoder, *self.decoder)
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The weights of all layers; see :meth:`TranslationModel.source_attention`."""
+        """The weights of all layers."""
         for layer in self.decoder:
             yield from cast(DecoderLayer, layer).source_attention()
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
-        if self.config.feed_forward.mixture is None or not self.training:
-            return None
-        layers = [(layer, source_mask) for layer in self.encoder]
-        layers += [(layer, target_mask) for layer in self.decoder]
-        losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
-        return torch.stack(losses).sum()
+        """Sum over all mixtures of experts."""
+        sides = ((self.encoder, source_mask), (self.decoder, target_mask))
+        return balancing_loss((layer.feed_forward, mask) for side, mask in sides for layer in side)
 
     def figures(self) -> dict[str, float]:
-        """Evenness of the use of experts; see :meth:`TranslationModel.figures`."""
-        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
+        """Evenness of the use of experts."""
+        return expert_figures(self)
 
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Weights of the chosen layers; see :meth:`TranslationModel.decode_attending`."""
+        """Weights of the chosen layers."""
         looks: list[Tensor] = []
         chosen = [looks if layer in {None, depth} else None for depth in range(len(self.decoder))]
         hidden, _ = self._decode(target, memory, self.start(memory), chosen)
         return hidden, torch.stack(looks, dim=1)  # (batch, layers, heads, target, source)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output

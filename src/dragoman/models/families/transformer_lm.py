@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -35,8 +36,8 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
+    ProjectedModel,
     State,
-    TranslationModel,
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import (
@@ -46,7 +47,7 @@ from dragoman.models.layers.embeddings import (
     output_layer,
     tie,
 )
-from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.mixture import balancing_loss, expert_figures
 from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.self_attention import DecoderSelfAttention
@@ -87,11 +88,6 @@ class TransformerLMConfig(FamilyConfig):
     and one for the source if it is read; shared: one for all, source too (needs a joint
     vocabulary)."""
 
-    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
-
-        def __init__(self, **values: Any) -> None:
-            pass
-
     def conflicts(self) -> Iterator[str]:
         """Yield incompatible settings, and settings that need, or exclude, a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
@@ -109,8 +105,9 @@ class TransformerLMConfig(FamilyConfig):
             f"sparsity: {heads.sparsity}": heads.sparsity != "none",
             "mixture": self.feed_forward.mixture is not None,
         }
-        for choice in (name for name, found in unfit.items() if found):
-            yield f"{choice} does not go with source: {self.source}"
+        for choice, is_unfit in unfit.items():
+            if is_unfit:
+                yield f"{choice} does not go with source: {self.source}"
 
     @property
     def attention_layers(self) -> int:
@@ -267,17 +264,13 @@ def _by_row(x: Tensor, rows: int) -> Tensor:
     return x.unflatten(2, (beam, -1)).transpose(1, 2).flatten(0, 1)
 
 
-class TransformerLM(TranslationModel):
-    """Stacked masked self-attention over the target, after the source if it reads one.
-
-    Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different sizes.
-    """
+class TransformerLM(ProjectedModel):
+    """Stacked masked self-attention over the target, after the source if it reads one."""
 
     Config = TransformerLMConfig
     config: TransformerLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
-        **TranslationModel.parts,
+        **ProjectedModel.parts,
         "source_side": "embeddings",
         "layers": "decoder",
         "norm": "decoder",
@@ -303,10 +296,7 @@ class TransformerLM(TranslationModel):
         self.norm = final_norm(config.d_model, config.residual)
 
     def common_name(self, name: str) -> str:
-        """Name of the weight in a Transformer's decoder, whose layers have one more residual.
-
-        See :meth:`TranslationModel.common_name`.
-        """
+        """Name of the weight in a Transformer's decoder, whose layers have one more residual."""
         if name.startswith("norm."):
             return f"decoder_{name}"
         if not name.startswith("layers."):
@@ -319,7 +309,7 @@ class TransformerLM(TranslationModel):
         return f"decoder.{layer}.{rest}"
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
-        """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""
+        """Read the source, or only count sentences."""
         weight = self.output.weight
         bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.source_embedding is None:
@@ -338,8 +328,8 @@ class TransformerLM(TranslationModel):
             layers.append(now.known)
         return TransformerLMMemory(x, source_mask, layers, bias)
 
+    @override
     def start(self, memory: Memory, beam: int = 1) -> TransformerLMState:
-        """No target positions yet, for ``beam`` rows per sentence."""
         empty = self._nothing(len(memory.hidden) * beam, memory.hidden)
         return TransformerLMState([empty] * len(self.layers), 0)
 
@@ -347,10 +337,10 @@ class TransformerLM(TranslationModel):
         """The empty past: keys and values of no positions."""
         return cast(Layer, self.layers[0]).attention.past(rows, like)
 
+    @override
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerLMState]:
-        """Read further target positions; see :meth:`TranslationModel.decode`."""
         hidden, state, _ = self._decode(target, memory, state)
         return hidden, state
 
@@ -375,10 +365,7 @@ class TransformerLM(TranslationModel):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Weights over the source, without the share of the target's own positions.
-
-        See :meth:`TranslationModel.decode_attending`; the weights are scaled to sum to one.
-        """
+        """Weights over the source, scaled to sum to one without the target's own positions."""
         if self.source_embedding is None:
             return super().decode_attending(target, memory, layer)
         hidden, _, weights = self._decode(target, memory, self.start(memory))
@@ -387,25 +374,13 @@ class TransformerLM(TranslationModel):
         return hidden, on_source / on_source.sum(-1, keepdim=True)
 
     def separate_layers(self) -> Iterator[nn.Module]:
-        """All layers; see :meth:`TranslationModel.separate_layers`."""
+        """All layers."""
         yield from self.layers
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
-        if self.config.feed_forward.mixture is None or not self.training:
-            return None
-        mixtures = [cast(Mixture, cast(Layer, layer).feed_forward) for layer in self.layers]
-        return torch.stack([mixture.balancing_loss(target_mask) for mixture in mixtures]).sum()
+        """Sum over all mixtures of experts."""
+        return balancing_loss((layer.feed_forward, target_mask) for layer in self.layers)
 
     def figures(self) -> dict[str, float]:
-        """Evenness of the use of experts; see :meth:`TranslationModel.figures`."""
-        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
-        return self.output(hidden)
-
-    @property
-    def projection(self) -> nn.Linear:
-        """The output projection; see :meth:`TranslationModel.projection`."""
-        return self.output
+        """Evenness of the use of experts."""
+        return expert_figures(self)

@@ -38,7 +38,7 @@ class AverageAttention(DecoderMixing):
     def read(
         self, x: Tensor, past: Tensor, start: int, shared: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """See :meth:`DecoderMixing.read`; ``past`` is the sum of all earlier inputs."""
+        """``past`` is the sum of all earlier inputs."""
         sums = past + x.to(past.dtype).cumsum(1)  # (rows, length, d_model)
         count = torch.arange(start + 1, start + 1 + x.shape[1], device=x.device).unsqueeze(1)
         average = self.feed_forward((sums / count).to(x.dtype))

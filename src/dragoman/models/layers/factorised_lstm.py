@@ -43,7 +43,7 @@ class FactorisedLSTM(nn.Module):
         )
 
     def forward(self, x: Positions, state: CellState | None = None) -> tuple[Positions, CellState]:
-        """See :class:`torch.nn.LSTM`; a packed sequence starts from zeros.
+        """A packed sequence starts from zeros.
 
         Args:
             x: ``(rows, length, width)``, or such sentences without padding.

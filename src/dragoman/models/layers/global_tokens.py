@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.layers.attention import KeysValues, mask_bias
 from dragoman.models.layers.dropout import Dropout
@@ -39,16 +40,11 @@ class GlobalTokens(ReadsTags):
         self.register_buffer("ids", torch.full((len(self.tags),), -1), persistent=False)
 
     def know(self, tags: SourceTags) -> None:
-        """Look up the ids of the global pieces; see :class:`ReadsTags`."""
+        """Look up the ids of the global pieces."""
         self.ids.copy_(torch.tensor([tags.id_of(tag) for tag in self.tags], dtype=torch.int64))
 
     def forward(self, source: Tensor, mask: Tensor) -> Tensor:
-        """``(batch, source)``, True is a global token.
-
-        Args:
-            source: ids ``(batch, source)``.
-            mask: ``(batch, source)``, True is a real token.
-        """
+        """Global tokens, ``(batch, source)``; True in ``mask`` is a real token."""
         first = torch.arange(source.shape[1], device=source.device) < self.positions
         named = (source.unsqueeze(2) == self.ids).any(2)  # (batch, source)
         return (first | named) & mask
@@ -69,21 +65,19 @@ class GlobalBias:
 class GlobalWindow(Window):
     """A window in encoder and decoder, with global tokens in the encoder.
 
-    Args:
-        size: see :class:`Window`.
-        typical: number of global tokens assumed when costs are counted without text.
+    ``typical`` is the number of global tokens assumed when costs are counted without text.
     """
 
     def __init__(self, size: int, typical: int) -> None:
         super().__init__(size)
         self.typical = typical
 
+    @override
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
-        """See :class:`~dragoman.models.layers.neighbourhood.Neighbourhood`."""
         return super().restricted(scoring, causal) if causal else Globals(scoring, self.centred)
 
+    @override
     def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
-        """See :class:`~dragoman.models.layers.neighbourhood.Neighbourhood`."""
         assert marked is not None
         length = mask.shape[1]
         most = min(length, self.typical) if mask.is_meta else int(marked.sum(1).max())
@@ -103,21 +97,16 @@ class GlobalWindow(Window):
 
 
 class Globals(Attending):
-    """Any scoring of a window's and the global keys, and of all keys for global queries.
-
-    Args:
-        scoring: serves both.
-        band: the window.
-    """
+    """Any scoring of a window's and the global keys, and of all keys for global queries."""
 
     def __init__(self, scoring: Scoring, band: Band) -> None:
         super().__init__()
         self.scoring, self.band = scoring, band
 
+    @override
     def forward(
         self, query: Tensor, memory: KeysValues, bias: GlobalBias, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Attending.forward`."""
         rows, _, length, _ = query.shape
         near = KeysValues(
             self._with_globals(memory.keys, bias.places),

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.models.layers.attention import Heads
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
@@ -208,7 +209,7 @@ class EncoderLinearAttention(LinearAttention, EncoderMixing):
     """Every position sees all real tokens."""
 
     def mix(self, x: Tensor, shared: Tensor) -> Tensor:
-        """See :meth:`EncoderMixing.mix`; ``shared`` is the mask."""
+        """``shared`` is the mask."""
         queries, keys, values = self.projected(x)
         # (batch, heads, source, features), masked by (batch, 1, source, 1)
         keys = keys.masked_fill(~shared[:, None, :, None], _lowest(keys))
@@ -224,10 +225,10 @@ class DecoderLinearAttention(LinearAttention, DecoderMixing):
         wide = like.new_empty(0, dtype=torch.promote_types(like.dtype, torch.float32))
         return KeySums.empty(rows, self.heads, features, self.d_v, wide)
 
+    @override
     def read(
         self, x: Tensor, past: KeySums, start: int, shared: Tensor | None
     ) -> tuple[Tensor, KeySums]:
-        """See :meth:`DecoderMixing.read`."""
         context, past = causal_attention(*self.projected(x), past)
         return self.joined(context.to(x.dtype)), past
 

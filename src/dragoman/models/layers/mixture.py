@@ -145,17 +145,30 @@ def _squared_variation(x: Tensor) -> Tensor:
     return x.var(correction=0) / x.mean().square()
 
 
-def expert_figures(mixtures: Iterable[Mixture]) -> dict[str, float]:
+def balancing_loss(layers: Iterable[tuple[object, Tensor]]) -> Tensor | None:
+    """The sum of the balancing losses of the last training pass, None if there are none.
+
+    Args:
+        layers: the feed-forward sublayer of each layer, and the mask of the positions it reads.
+    """
+    losses = [
+        layer.balancing_loss(mask)
+        for layer, mask in layers
+        if isinstance(layer, Mixture) and layer.training
+    ]
+    return torch.stack(losses).sum() if losses else None
+
+
+def expert_figures(model: nn.Module) -> dict[str, float]:
     """Evenness of the use of experts in training since the last call, in the least even layer.
 
     Returns:
-        ``least_used_expert`` and ``most_used_expert`` are the shares of positions that use them, k
-            /
-        experts if all are used equally.  ``expert_load_variation`` and
+        ``least_used_expert`` and ``most_used_expert`` are the shares of positions that use them,
+        k / experts if all are used equally.  ``expert_load_variation`` and
         ``expert_importance_variation`` are the coefficients of variation of the numbers of
-            positions
-        and of the sums of gate values, 0 if all are equal.  Empty without a pass.
+        positions and of the sums of gate values, 0 if all are equal.  Empty without a pass.
     """
+    mixtures = [module for module in model.modules() if isinstance(module, Mixture)]
     uses = [use.double().cpu() for mixture in mixtures if (use := mixture.used.take()) is not None]
     if not uses:
         return {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.layers.attention import KeysValues, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout
@@ -17,12 +17,14 @@ from dragoman.models.layers.positions import DistancePenalty
 from dragoman.models.layers.scoring import Attending, Scoring
 
 
-class Neighbourhood(Protocol):
+class Neighbourhood(ABC):
     """The parts of self-attention that all layers share: its biases and its past."""
 
+    @abstractmethod
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
         """Attention restricted to neighbours, made from an unrestricted scoring."""
 
+    @abstractmethod
     def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """The bias added to scores of the source.
 
@@ -32,44 +34,42 @@ class Neighbourhood(Protocol):
             marked: ``(batch, source)``, True is a token that sees, and is seen by, all others.
         """
 
+    @abstractmethod
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The bias of ``length`` target positions from ``start`` on; None if it is all 0."""
 
     def kept(self, past: KeysValues) -> KeysValues:
-        """The part of a decoder's keys and values that later positions can see."""
+        """The keys and values that a decoder's later positions can see; all unless overridden."""
+        return past
 
 
-class Everywhere:
+class Everywhere(Neighbourhood):
     """All positions in the encoder, all earlier ones in the decoder, as in the paper."""
 
     def __init__(self, penalty: DistancePenalty | None = None) -> None:
         self.penalty = penalty
 
+    @override
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
-        """See :class:`Neighbourhood`."""
         return scoring
 
     def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Tensor:
-        """See :class:`Neighbourhood`; ``(batch, 1 or heads, 1 or source, source)``."""
+        """``(batch, 1 or heads, 1 or source, source)``."""
         bias = mask_bias(mask, like.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.penalty is None:
             return bias
         return bias + self.penalty(mask.shape[1], mask.shape[1], 0, like)
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
-        """See :class:`Neighbourhood`; broadcastable to ``(rows, heads, length, keys)``."""
+        """Broadcastable to ``(rows, heads, length, keys)``."""
         causal = causal_bias(start, length, like)  # (length, start + length)
         if self.penalty is None:
             return causal
         penalty = self.penalty(length, start + length, start, like)
         return penalty if causal is None else penalty + causal
 
-    def kept(self, past: KeysValues) -> KeysValues:
-        """See :class:`Neighbourhood`."""
-        return past
 
-
-class Window:
+class Window(Neighbourhood):
     """A window of ``size`` positions (restricted self-attention, Vaswani et al. 2017, section 4).
 
     It is centred at the position in the encoder and ends with it in the decoder.  Time and memory
@@ -85,22 +85,22 @@ class Window:
         self.causal = Band(size - 1, 0)
         self.penalty = penalty
 
+    @override
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
-        """See :class:`Neighbourhood`."""
         return BlockedScoring(scoring, self.causal if causal else self.centred)
 
     def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
-        """See :class:`Neighbourhood`; one bias per block of each sentence."""
+        """One bias per block of each sentence."""
         return self.centred.bias(mask, mask.shape[1], like, self.penalty)
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor:
-        """See :class:`Neighbourhood`; one bias per block of each row."""
+        """One bias per block of each row."""
         keys = min(start, self.causal.before) + length
         real = torch.ones(rows, keys, dtype=torch.bool, device=like.device)
         return self.causal.bias(real, length, like, self.penalty)
 
+    @override
     def kept(self, past: KeysValues) -> KeysValues:
-        """See :class:`Neighbourhood`."""
         first = max(0, past.keys.shape[2] - self.causal.before)
         return KeysValues(past.keys[:, :, first:], past.values[:, :, first:])
 
@@ -108,57 +108,30 @@ class Window:
 class Blocks(ABC):
     """Cuts attention into blocks: each query meets only the keys of its block, by matrix products.
 
-    The last query is at the position of the last key.
+    ``queries`` and ``keys`` are their numbers; the last query is at the position of the last key.
     """
 
     def first(self, queries: int, keys: int) -> int:
-        """Index, in a block, of the key at the position of its first query.
-
-        Scorings that use distances need it.
-
-        Args:
-            queries: number of queries.
-            keys: number of keys.
-        """
+        """Index, in a block, of the key at its first query's position, for scores by distance."""
         return 0
 
     @abstractmethod
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
-        """``(rows, heads, queries, d_k)`` to ``(rows * blocks, heads, queries of a block, d_k)``.
-
-        Args:
-            x: the queries.
-            keys: number of keys.
-        """
+        """``(rows, heads, queries, d)`` to ``(rows * blocks, heads, queries of a block, d)``."""
 
     @abstractmethod
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """``(rows, heads, keys, d)`` to ``(rows * blocks, heads, keys of a block, d)``.
-
-        Args:
-            x: keys or values.
-            queries: number of queries.
-        """
+        """``(rows, heads, keys, d)`` to ``(rows * blocks, heads, keys of a block, d)``."""
 
     @abstractmethod
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """Join the contexts of blocks of queries to ``(rows, heads, queries, d_v)``.
-
-        Args:
-            context: ``(rows * blocks, heads, queries of a block, d_v)``.
-            rows: number of rows.
-            queries: number of queries.
-            keys: number of keys.
-        """
+        """``(rows * blocks, heads, queries of a block, d)`` to ``(rows, heads, queries, d)``."""
 
     @abstractmethod
     def bias(self, real: Tensor, queries: int, like: Tensor) -> Tensor:
         """The bias of all blocks, ``(rows * blocks, 1, queries or 1, keys of a block)``.
 
-        Args:
-            real: keys that may be seen, ``(rows, keys)``.
-            queries: number of queries.
-            like: gives the type.
+        ``real`` are the keys that may be seen, ``(rows, keys)``.
         """
 
 
@@ -189,15 +162,15 @@ class Band(Blocks):
             return min(self.before, keys - queries), 0
         return self.before, self.after
 
+    @override
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
-        """See :meth:`Blocks.query_blocks`."""
         block = self.block(x.shape[2])
         padded = functional.pad(x, (0, 0, 0, -x.shape[2] % block))
         # by way of (rows, heads, blocks, block, d_k)
         return padded.unflatten(2, (-1, block)).transpose(1, 2).flatten(0, 1)
 
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """See :meth:`Blocks.key_blocks`: those of each block and on either side of it."""
+        """Those of each block and on either side of it."""
         block = self.block(queries)
         left, right = self._sides(queries, x.shape[2])
         missing = left - (x.shape[2] - queries)
@@ -206,8 +179,8 @@ class Band(Blocks):
         blocks = padded.unfold(2, left + block + right, block)
         return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
+    @override
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """See :meth:`Blocks.joined`."""
         # (rows, heads, blocks * block, d_v)
         joined = context.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
         return joined[:, :, :queries]
@@ -215,7 +188,7 @@ class Band(Blocks):
     def bias(
         self, real: Tensor, queries: int, like: Tensor, penalty: DistancePenalty | None = None
     ) -> Tensor:
-        """See :meth:`Blocks.bias`; with a penalty of distance, heads differ."""
+        """With a penalty of distance, heads differ."""
         left, _ = self._sides(queries, real.shape[1])
         # (rows * blocks, 1, 1, left + block + right)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
@@ -247,7 +220,7 @@ class BlockedScoring(Scoring):
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Attending.forward`; ``bias`` has the same blocks."""
+        """``bias`` has the same blocks."""
         rows, _, queries, _ = query.shape
         keys = memory.keys.shape[2]
         blocks = KeysValues(

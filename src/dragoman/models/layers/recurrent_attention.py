@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.models.interface import Memory
 from dragoman.models.layers.attention import beams_as_queries, normalized
@@ -67,8 +68,8 @@ class DotAttention(SourceAttention):
         """The encoder's outputs, unchanged."""
         return hidden
 
+    @override
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See :meth:`SourceAttention.scores`."""
         return query @ keys.transpose(1, 2)
 
 
@@ -83,8 +84,8 @@ class GeneralAttention(SourceAttention):
         """``W_a m``."""
         return self.key(hidden)
 
+    @override
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See :meth:`SourceAttention.scores`."""
         return query @ keys.transpose(1, 2)
 
 
@@ -105,8 +106,8 @@ class AdditiveAttention(SourceAttention):
         """``U_a m``."""
         return self.key(hidden)
 
+    @override
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See :meth:`SourceAttention.scores`."""
         # (batch, query, source, d_model) to (batch, query, source)
         return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
 

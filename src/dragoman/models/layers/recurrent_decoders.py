@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.models.interface import State
 from dragoman.models.layers.dropout import Dropout
@@ -153,12 +154,12 @@ class TopAttention(Decoder):
         )
         self.combine = nn.Linear(choices.seen + width, width, bias=False)
 
+    @override
     def layers_above(self) -> Iterable[nn.Module]:
-        """See :meth:`Decoder.layers_above`."""
         return self.layers[1:]
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; input feeding reads the hidden vector."""
+        """Input feeding reads the hidden vector."""
         after: list[LayerState] = []
         given = x
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
@@ -189,12 +190,12 @@ class BottomAttention(Decoder):
             choices.layer(width + seen + choices.passed_on) for _ in range(choices.layers - 1)
         )
 
+    @override
     def layers_above(self) -> Iterable[nn.Module]:
-        """See :meth:`Decoder.layers_above`."""
         return self.above
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; input feeding reads the context vector."""
+        """Input feeding reads the context vector."""
         given, below = x, self.bottom
         x, now = advance(below, given, state[0])
         context, weights = self.attention(x, memory)  # context: (rows, length, width)

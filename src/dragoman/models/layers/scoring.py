@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.models.layers.attention import (
     KeysValues,
@@ -74,14 +75,14 @@ class DotProduct(Scoring):
         super().__init__()
         self.scale = scale
 
+    @override
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """See :meth:`Scoring.weights`."""
         return attention_weights(query, keys, bias, self.scale)
 
+    @override
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Scoring.forward`."""
         return attend(query, memory, bias, dropout, self.scale)
 
 
@@ -111,8 +112,8 @@ class Additive(Scoring):
         self.vector = nn.Parameter(torch.empty(heads, d_k))
         nn.init.normal_(self.vector, std=d_k**-0.5)
 
+    @override
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """See :meth:`Scoring.weights`."""
         hidden = additive_hidden(query, keys)  # (rows, heads, query, key, d_k)
         return normalized((hidden @ self.vector[:, None, :, None]).squeeze(-1), bias)
 
@@ -144,17 +145,17 @@ class RelativePositions(Scoring):
         for table in (self.keys, self.values):
             nn.init.xavier_uniform_(table)
 
+    @override
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """See :meth:`Scoring.weights`."""
         query = query * self.scale
         by_distance = query @ self.keys.transpose(0, 1)  # (rows, heads, query, distance)
         spread = by_distance.gather(-1, self._distances(query, keys, first))  # (..., query, key)
         return normalized(query @ keys.transpose(-1, -2) + spread, bias)
 
+    @override
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Scoring.forward`."""
         weights = dropout(self.weights(query, memory.keys, bias, first))
         distances = self._distances(query, memory.keys, first)
         totals = weights.new_zeros(*weights.shape[:-1], len(self.values))  # (..., query, distance)
@@ -186,12 +187,12 @@ class ScoredAttention(MultiHeadAttention):
         self.scoring = scoring
         self.rotation = rotation
 
+    @override
     def queries(self, x: Tensor, start: int = 0) -> Tensor:
-        """See :meth:`Heads.queries`."""
         return self._turned(super().queries(x), start)
 
+    @override
     def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
-        """See :meth:`Heads.keys_values`."""
         memory = super().keys_values(x)
         return KeysValues(self._turned(memory.keys, start), memory.values)
 
@@ -211,13 +212,13 @@ class ScoredAttention(MultiHeadAttention):
         queries = self.queries(x, start)
         return self.joined(self.scoring(queries, memory, bias, self.dropout, first))
 
+    @override
     def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """See :meth:`MultiHeadAttention.forward`."""
         queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return self.joined(self.scoring(queries, memory, bias, self.dropout, 0)).view(x.shape)
 
+    @override
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """See :meth:`MultiHeadAttention.weights`."""
         assert isinstance(self.scoring, Scoring)
         queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return self.scoring.weights(queries, memory.keys, bias, first=0)

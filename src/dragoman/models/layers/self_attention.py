@@ -36,7 +36,7 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
         return self.neighbourhood.encoder_bias(mask, like, marked)
 
     def mix(self, x: Tensor, shared: Shared) -> Tensor:
-        """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
+        """``shared`` is the bias."""
         own = self.keys_values(x)
         return self.joined(attend(self.queries(x), own, shared, self.dropout, self.scale))
 
@@ -62,7 +62,7 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
     def read(
         self, x: Tensor, past: PastPositions, start: int, shared: Shared | None
     ) -> tuple[Tensor, PastPositions]:
-        """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
+        """``shared`` is the bias."""
         now = past.extended(self.keys_values(x))
         context = attend(self.queries(x), now, shared, self.dropout, self.scale)
         return self.joined(context), PastPositions(now)
@@ -72,7 +72,7 @@ class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
     """Every position sees its neighbourhood, with another scoring or rotary positions."""
 
     def mix(self, x: Tensor, shared: Shared) -> Tensor:
-        """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
+        """``shared`` is the bias."""
         return self.scored(x, self.keys_values(x), shared, 0)
 
 
@@ -85,6 +85,6 @@ class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
     def read(
         self, x: Tensor, past: PastPositions, start: int, shared: Shared | None
     ) -> tuple[Tensor, PastPositions]:
-        """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
+        """``shared`` is the bias."""
         now = past.extended(self.keys_values(x, start))
         return self.scored(x, now, shared, start), PastPositions(self.neighbourhood.kept(now))

@@ -33,7 +33,7 @@ class EncoderSeparable(EncoderMixing):
         self.pointwise = _pointwise(d_model)
 
     def mix(self, x: Tensor, shared: Tensor) -> Tensor:
-        """See :meth:`EncoderMixing.mix`; ``shared`` is the mask."""
+        """``shared`` is the mask."""
         return self.pointwise(self.depthwise(x * shared.unsqueeze(2)))
 
 
@@ -57,6 +57,6 @@ class DecoderSeparable(DecoderMixing):
     def read(
         self, x: Tensor, past: Tensor, start: int, shared: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """See :meth:`DecoderMixing.read`; ``past`` is the left context."""
+        """``past`` is the left context."""
         convolved, context = self.depthwise.extend(x, past)
         return self.pointwise(convolved), context

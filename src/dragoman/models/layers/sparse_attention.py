@@ -18,10 +18,11 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from dragoman.models.layers.attention import KeysValues, mask_bias
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.neighbourhood import Band, BlockedScoring, Blocks
+from dragoman.models.layers.neighbourhood import Band, BlockedScoring, Blocks, Neighbourhood
 from dragoman.models.layers.scoring import Attending, Scoring
 
 Sparsity = Literal["strided", "fixed"]
@@ -37,29 +38,29 @@ class Columns(Blocks):
     stride: int
     causal: bool
 
+    @override
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
-        """See :meth:`Blocks.query_blocks`."""
         columns = min(x.shape[2], self.stride)
         padded = functional.pad(x, (0, 0, 0, -x.shape[2] % columns))
         # by way of (rows, heads, queries of a column, columns, d_k)
         return padded.unflatten(2, (-1, columns)).permute(0, 3, 1, 2, 4).flatten(0, 1)
 
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """See :meth:`Blocks.key_blocks`; the first query is in the first column."""
+        """The first query is in the first column."""
         left = -(x.shape[2] - queries) % self.stride
         padded = functional.pad(x, (0, 0, left, -(x.shape[2] + left) % self.stride))
         # (rows, heads, keys of a column, stride, d), of which queries need some columns
         grid = padded.unflatten(2, (-1, self.stride))[..., : min(queries, self.stride), :]
         return grid.permute(0, 3, 1, 2, 4).flatten(0, 1)
 
+    @override
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """See :meth:`Blocks.joined`."""
         # by way of (rows, heads, queries of a column, columns, d_v)
         joined = context.unflatten(0, (rows, -1)).permute(0, 2, 3, 1, 4).flatten(2, 3)
         return joined[:, :, :queries]
 
+    @override
     def bias(self, real: Tensor, queries: int, like: Tensor) -> Tensor:
-        """See :meth:`Blocks.bias`."""
         # (rows * columns, 1, 1, keys of a column)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
         before = -((queries - real.shape[1]) // self.stride)  # rows of the grid above the queries
@@ -89,24 +90,24 @@ class OwnBlock(Blocks):
         block = min(padded.shape[2], self.size)
         return padded.unflatten(2, (-1, block)).transpose(1, 2).flatten(0, 1)
 
+    @override
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
-        """See :meth:`Blocks.query_blocks`."""
         _, left, right = self._layout(x.shape[2], keys)
         return self._blocks(x, left, right)
 
+    @override
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """See :meth:`Blocks.key_blocks`."""
         first, _, right = self._layout(queries, x.shape[2])
         return self._blocks(x[:, :, first:], 0, right)
 
+    @override
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """See :meth:`Blocks.joined`."""
         _, left, _ = self._layout(queries, keys)
         joined = context.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
         return joined[:, :, left : left + queries]
 
+    @override
     def bias(self, real: Tensor, queries: int, like: Tensor) -> Tensor:
-        """See :meth:`Blocks.bias`."""
         first, left, right = self._layout(queries, real.shape[1])
         # (rows * blocks, 1, 1, keys of a block)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
@@ -127,23 +128,23 @@ class Summaries(Blocks):
     count: int
     causal: bool
 
+    @override
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
-        """See :meth:`Blocks.query_blocks`."""
         return x
 
+    @override
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """See :meth:`Blocks.key_blocks`."""
         padded = functional.pad(x, (0, 0, 0, -x.shape[2] % self.size))
         # (rows, heads, blocks, count, d)
         last = padded.unflatten(2, (-1, self.size))[..., self.size - self.count :, :]
         return torch.cat([x[:, :, :1], last.flatten(2, 3)], dim=2)
 
+    @override
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """See :meth:`Blocks.joined`."""
         return context
 
+    @override
     def bias(self, real: Tensor, queries: int, like: Tensor) -> Tensor:
-        """See :meth:`Blocks.bias`."""
         # (rows, 1, 1, keys)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
         if self.causal:
@@ -164,7 +165,7 @@ def _visible(keys: Tensor, queries: int, before: int, like: Tensor, *, causal: b
         queries: number of queries in a block.
         before: number of keys in a block before its first query.
         like: gives the type.
-        causal: whether later keys are hidden.
+        causal: hide later keys.
     """
     i = torch.arange(queries, device=keys.device).unsqueeze(1) + before
     j = torch.arange(keys.shape[3], device=keys.device)
@@ -228,20 +229,17 @@ class SplitBias:
 class SplitScoring(Attending):
     """Two halves of the heads, each with its own pattern; an odd head belongs to the first half.
 
-    Args:
-        scoring: without parameters, so that it serves any number of heads.
-        near: blocks of the first half.
-        far: blocks of the other half.
+    The scoring has no parameters, so that it serves any number of heads.
     """
 
     def __init__(self, scoring: Scoring, near: Blocks, far: Blocks) -> None:
         super().__init__()
         self.near, self.far = BlockedScoring(scoring, near), BlockedScoring(scoring, far)
 
+    @override
     def forward(
         self, query: Tensor, memory: KeysValues, bias: SplitBias, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Attending.forward`."""
         half = (query.shape[1] + 1) // 2
         keys, values = memory.keys, memory.values
         near = KeysValues(keys[:, :half], values[:, :half])
@@ -253,33 +251,26 @@ class SplitScoring(Attending):
         return torch.cat(seen, dim=1)
 
 
-class Sparse:
-    """The neighbourhood of a sparse pattern; a decoder keeps all positions, because all are needed.
-
-    It implements :class:`~dragoman.models.layers.neighbourhood.Neighbourhood`.
-    """
+class Sparse(Neighbourhood):
+    """The neighbourhood of a sparse pattern; a decoder needs, and so keeps, all positions."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
 
+    @override
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
-        """See :class:`Neighbourhood`."""
         pattern = self.pattern
         return SplitScoring(scoring, pattern.near(causal=causal), pattern.far(causal=causal))
 
+    @override
     def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> SplitBias:
-        """See :class:`Neighbourhood`."""
         return self._bias(mask, mask.shape[1], like, causal=False)
 
+    @override
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> SplitBias:
-        """See :class:`Neighbourhood`."""
         real = torch.ones(rows, start + length, dtype=torch.bool, device=like.device)
         return self._bias(real, length, like, causal=True)
 
     def _bias(self, real: Tensor, queries: int, like: Tensor, *, causal: bool) -> SplitBias:
         near, far = self.pattern.near(causal=causal), self.pattern.far(causal=causal)
         return SplitBias(near.bias(real, queries, like), far.bias(real, queries, like))
-
-    def kept(self, past: KeysValues) -> KeysValues:
-        """See :class:`Neighbourhood`."""
-        return past

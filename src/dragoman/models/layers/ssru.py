@@ -36,7 +36,7 @@ class SSRU(DecoderMixing):
     def read(
         self, x: Tensor, past: Tensor, start: int, shared: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """See :meth:`DecoderMixing.read`; ``past`` is the last ``c``."""
+        """``past`` is the last ``c``."""
         decay = self.forget(x).to(past.dtype).sigmoid()  # (rows, length, d_model)
         cells = linear_recurrence(decay, (1 - decay) * self.candidate(x), past)
         return cells.relu().to(x.dtype), cells[:, -1:]

@@ -14,6 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
+from typing_extensions import override
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
@@ -77,8 +78,8 @@ class CrossEntropyConfig(ObjectiveConfig):
     kind: Literal["cross_entropy"] = "cross_entropy"
     """Selects this objective."""
 
+    @override
     def build(self, smoothing: float, model: FamilyConfig) -> CrossEntropy:
-        """See :meth:`ObjectiveConfig.build`."""
         return CrossEntropy(smoothing)
 
 

@@ -30,6 +30,7 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.data.batches import Batch
 from dragoman.evaluation.rewards import Reward
@@ -99,8 +100,8 @@ class ExpectedRiskConfig(ObjectiveConfig):
                 "remove it"
             )
 
+    @override
     def wanted_candidates(self) -> WantedCandidates:
-        """See :meth:`ObjectiveConfig.wanted_candidates`."""
         sampling = None
         if self.candidates == "samples":
             sampling = SamplingConfig(temperature=self.temperature)
@@ -115,8 +116,8 @@ class ExpectedRiskConfig(ObjectiveConfig):
         )
         return WantedCandidates(search, self.reward, self.reference)
 
+    @override
     def build(self, smoothing: float, model: FamilyConfig) -> ExpectedRisk:
-        """See :meth:`ObjectiveConfig.build`."""
         sharpness = self.sharpness if self.estimate == "renormalised" else 1.0
         return ExpectedRisk(smoothing, self.estimate, sharpness, self.likelihood)
 

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
@@ -61,8 +62,8 @@ class GuidedAlignmentConfig(ObjectiveConfig):
                 "attention over the source"
             )
 
+    @override
     def build(self, smoothing: float, model: FamilyConfig) -> GuidedAlignment:
-        """See :meth:`ObjectiveConfig.build`."""
         layer = self.layer or max(1, model.attention_layers - 1)
         return GuidedAlignment(smoothing, self.weight, layer - 1)
 

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch
@@ -90,8 +91,8 @@ class MaskedLMConfig(ObjectiveConfig):
         masking = Masking.of(vocabularies.source, self.mask_symbol, *shares)
         return MaskedBatches(stream, masking, seed)
 
+    @override
     def build(self, smoothing: float, model: FamilyConfig) -> MaskedLM:
-        """See :meth:`ObjectiveConfig.build`."""
         return MaskedLM(smoothing)
 
 

@@ -19,6 +19,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
+from typing_extensions import override
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
@@ -43,8 +44,8 @@ class RDropConfig(ObjectiveConfig):
                 "equal; set model.dropout above 0, or remove r_drop"
             )
 
+    @override
     def build(self, smoothing: float, model: FamilyConfig) -> RDrop:
-        """See :meth:`ObjectiveConfig.build`."""
         return RDrop(smoothing, self.alpha)
 
 

@@ -14,6 +14,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
@@ -33,7 +34,7 @@ class _Part:
     names: frozenset[str]
     """Number of parameters in the range."""
     turn: int
-    """See :func:`turn_of`."""
+    """As in :func:`turn_of`."""
 
 
 HELD = 2
@@ -104,8 +105,8 @@ class OverlappingReplicas(Replicas):
             parts.append(_Part(slice(end, stop), together, turn))
         return sorted(parts, key=lambda part: part.turn)  # stable
 
+    @override
     def expect_last(self) -> None:
-        """See :meth:`Optimizer.expect_last`."""
         self._expecting = True
         self._missing = [set(part.names) for part in self._parts]
 
@@ -129,13 +130,13 @@ class OverlappingReplicas(Replicas):
         self._handles.append(self._world.start_all_reduce(self.gradient[place]))
 
     def collect(self) -> None:
-        """See :meth:`Optimizer.collect`; parts already sent are complete."""
+        """Parts already sent are complete."""
         for part in self._parts[len(self._handles) :]:
             self._collect(part.place)
         self._empty = False
 
     def start_over(self) -> bool:
-        """See :meth:`Optimizer.start_over`; parts already sent cannot be taken back."""
+        """Parts already sent cannot be taken back."""
         self._expecting = False
         return not self._handles and super().start_over()
 
