@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models.cost import flop_counter
-from dragoman.models.footprint import activation_bytes
+from dragoman.training.step import activation_bytes
 from studies.layers.dependence import longest_chain, shortest_paths
 from studies.layers.layer_types import Layer, LayerType, Sizes
 from studies.layers.peak import peak_bytes

@@ -1,6 +1,6 @@
 """Peak memory of tensors, counted byte by byte.
 
-Whole blocks of memory ("storages") are counted, each once, as in ``dragoman.models.footprint``.
+Whole blocks of memory ("storages") are counted, each once, as in ``dragoman.training.step``.
 Temporary memory of a single operation, freed before it returns, is not seen.
 """
 

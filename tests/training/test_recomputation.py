@@ -12,11 +12,11 @@ from reversal import Reversal, assert_same, weights
 from torch import Tensor
 
 from dragoman.models import ModelConfig
-from dragoman.models.footprint import activation_bytes
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout, dropout_state, seed_dropout
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.recomputation import recompute_layers
+from dragoman.training.step import activation_bytes
 from dragoman.training.trainer import Trainer
 
 LAYERED = {name: config for name, config in VARIATIONS.items() if config.has_separate_layers}

@@ -31,8 +31,8 @@ from dragoman.models.families.transformer import (
     TransformerState,
 )
 from dragoman.models.layers.attention import KeysValues, mask_bias
-from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import SinusoidalPositions
+from dragoman.models.layers.self_attention import PastPositions
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.vocabulary import BOS, PAD

@@ -16,14 +16,13 @@ from dragoman.core.device import best_device, keep_freed_memory, working_precisi
 from dragoman.data.batches import Batch
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
-from dragoman.models.footprint import activation_bytes
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.replicas import Replicas
-from dragoman.training.step import take_step
+from dragoman.training.step import activation_bytes, take_step
 from dragoman.training.tasks import SingleStep, Stream
 
 _TIMED_STEPS = 3

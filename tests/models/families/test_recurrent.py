@@ -15,7 +15,7 @@ from dragoman.core.errors import DataError
 from dragoman.models import RecurrentConfig
 from dragoman.models.families.recurrent import Recurrent, RecurrentMemory
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory
+from dragoman.models.layers.recurrent_decoders import SCORES, AttendedMemory
 
 Array = np.ndarray
 Memory = tuple[Array, Array]  # what queries are compared with, and what they see

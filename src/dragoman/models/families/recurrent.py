@@ -48,7 +48,6 @@ from dragoman.models.layers.attention import mask_bias
 from dragoman.models.layers.convolution import OddWidth
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
-from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.recurrence import (
     RESIDUAL_FROM,
     CellConfig,
@@ -58,8 +57,8 @@ from dragoman.models.layers.recurrence import (
     initialise_uniformly,
     steady_fast_forward,
 )
-from dragoman.models.layers.recurrent_attention import AttendedMemory
 from dragoman.models.layers.recurrent_decoders import (
+    AttendedMemory,
     BottomAttention,
     Decoder,
     DecoderChoices,
@@ -72,6 +71,7 @@ from dragoman.models.layers.recurrent_sources import (
     InterleavedEncoder,
     RecurrentEncoder,
 )
+from dragoman.models.layers.source_tags import LanguageTags, LanguageTagsConfig, split_tags
 
 _WAYS: tuple[Order, Order] = ("forward", "backward")
 
@@ -304,7 +304,7 @@ class Recurrent(ProjectedModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         source, begin = split_tags(self.language_tags, source)
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
-        keys = self.decoder.attention.keys(scored)
+        keys = self.decoder.attention.key(scored)
         bias = mask_bias(source_mask, seen.dtype)[:, None, :]  # (batch, 1, source)
         return RecurrentMemory(seen, source_mask, keys, bias, self.first_state(ends), begin)
 

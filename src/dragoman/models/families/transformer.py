@@ -35,10 +35,10 @@ from dragoman.models.layers.embeddings import (
     tie,
 )
 from dragoman.models.layers.global_tokens import GlobalTokens
-from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import balancing_loss, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.source_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
     Residual,

@@ -48,9 +48,8 @@ from dragoman.models.layers.embeddings import (
     tie,
 )
 from dragoman.models.layers.mixture import balancing_loss, expert_figures
-from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import PositionalEncodingConfig
-from dragoman.models.layers.self_attention import DecoderSelfAttention
+from dragoman.models.layers.self_attention import DecoderSelfAttention, PastPositions
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
     Residual,

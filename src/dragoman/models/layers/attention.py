@@ -225,11 +225,7 @@ def attend(
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
-    """``weights V``: ``(rows, heads, query, key)`` and ``(rows, heads, key, d_v)``.
-
-    Returns:
-        ``(rows, heads, query, d_v)``.
-    """
+    """``weights V``, ``(rows, heads, query, d_v)``."""
     on_cpu = values.device.type == "cpu" and values.dtype == torch.float32
     if on_cpu and weights.shape[2] == 1 and values.shape[2] * values.shape[3] < _TINY:
         return (weights.transpose(2, 3) * values).sum(2, keepdim=True)
@@ -247,7 +243,7 @@ class Heads(nn.Module):
         heads: their number.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
-        bias: whether each projection has a bias; the paper's have none.
+        bias: of each projection; the paper's have none.
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, d_v: int, *, bias: bool = False) -> None:
@@ -268,21 +264,14 @@ class Heads(nn.Module):
                 nn.init.zeros_(projection.bias)
 
     def queries(self, x: Tensor, start: int = 0) -> Tensor:
-        """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``.
+        """``(rows, length, d_model)`` from position ``start`` on to ``(rows, heads, length, d_k)``.
 
-        Args:
-            x: one vector per position.
-            start: position of the first vector, for rotary heads.
+        Only rotary heads depend on ``start``.
         """
         return self._split(self.query(x), self.d_k)
 
     def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
-        """Project ``(rows, length, d_model)`` once, for many queries.
-
-        Args:
-            x: one vector per position.
-            start: position of the first vector, for rotary heads.
-        """
+        """Project ``(rows, length, d_model)`` from position ``start`` on, once for many queries."""
         return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
 
     def joined(self, context: Tensor) -> Tensor:
@@ -297,17 +286,9 @@ class Heads(nn.Module):
 class MultiHeadAttention(Heads):
     """``Concat(head_1, ..., head_h) W^O``, section 3.2.2, by dot products.
 
-    For other ways to compare queries with keys, see
-    :class:`dragoman.models.layers.scoring.ScoredAttention`.
-
-    Args:
-        d_model: width of input and output.
-        heads: their number.
-        d_k: width of a head's queries and keys.
-        d_v: width of a head's values.
-        dropout: on the weights.
-        scale: factor of dot products; ``1 / sqrt(d_k)`` by default.
-        bias: whether each projection has a bias.
+    Dropout applies to the weights; ``scale`` is the factor of dot products, ``1 / sqrt(d_k)`` by
+    default.  :class:`dragoman.models.layers.scoring.ScoredAttention` compares queries with keys in
+    other ways.
     """
 
     def __init__(
@@ -342,9 +323,6 @@ class MultiHeadAttention(Heads):
         return self.joined(context).view(x.shape)
 
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """Attention weights of ``x``, ``(rows / beam, heads, beam * length, keys)``.
-
-        See :meth:`forward`.
-        """
+        """The weights in :meth:`forward`, ``(rows / beam, heads, beam * length, keys)``."""
         queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return attention_weights(queries, memory.keys, bias, self.scale)

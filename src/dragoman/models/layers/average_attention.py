@@ -17,10 +17,6 @@ class AverageAttention(DecoderMixing):
     ``g_t = FFN(1 / t (x_1 + ... + x_t))`` and ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)``.  The
     residual sum and its normalisation belong to the layer.  The cost of a step does not depend on
     the target's length: only one sum is kept, in float32 or better.
-
-    Args:
-        d_model: width of input and output.
-        feed_forward: FFN, of the same width.
     """
 
     def __init__(self, d_model: int, feed_forward: nn.Module) -> None:

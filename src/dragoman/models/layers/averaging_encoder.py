@@ -28,12 +28,7 @@ class AveragingEncoder(nn.Module):
         self.window = window
 
     def forward(self, embedded: Tensor, source_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values, both ``(batch, source, d_model)``.
-
-        Args:
-            embedded: sums of word and position embedding, ``(batch, source, d_model)``.
-            source_mask: ``(batch, source)``, True is a real token.
-        """
+        """Keys and values, of the shape of ``embedded``, ``(batch, source, d_model)``."""
         values = embedded * source_mask.unsqueeze(2)
         # On a GPU, PyTorch's gradient of a pool that pads columns side by side in memory was wrong
         # (github.com/pytorch/pytorch/issues/188344), so the zeros are added before the pool.

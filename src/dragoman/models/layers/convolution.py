@@ -101,14 +101,11 @@ class Causal(Windowed):
         return like.new_zeros(rows, self.reach, self.channels)
 
     def extend(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
-        """Read further positions.
-
-        Args:
-            x: ``(rows, length, channels)``.
-            context: ``(rows, reach, channels)``: the positions before, or :meth:`start`.
+        """Read further positions, ``(rows, length, channels)``, after a context.
 
         Returns:
-            The convolution of ``length`` positions, and the context of later positions.
+            The convolution of these positions, and the context of later ones,
+            ``(rows, reach, channels)``.
         """
         x = torch.cat([context, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
@@ -125,11 +122,7 @@ class CausalDepthwise(Causal, DepthwiseConvolution):
 class CentredConvolution(Convolution):
     """A convolution that sees equally far to the left and right and keeps the length.
 
-    Args:
-        channels: of the input.
-        output: channels of the output.
-        kernel_width: odd, so that a window has a middle.
-        dilation: distance between the positions of a window.
+    ``kernel_width`` is odd, so that a window has a middle.
     """
 
     def forward(self, x: Tensor) -> Tensor:

@@ -66,12 +66,12 @@ class Embedding(nn.Module):
     :class:`EmbeddingConfig`.
 
     Args:
-        pieces: number of rows of E, one per piece of the vocabulary.
+        pieces: rows of E.
         d_model: width.
         positions: kind of the added vectors, if any.
         dropout: on the sum.
         config: whether embeddings are scaled.
-        begins_empty: whether position 0 has zeros in place of an embedding.
+        begins_empty: position 0 has zeros in place of an embedding.
     """
 
     def __init__(

@@ -4,6 +4,7 @@ An LSTM computes its gates from the input and its last output by one affine map
 ``T: R^2n -> R^4n`` (section 1, equation 2).  :class:`FactorisedLSTM` makes it a product of two
 smaller matrices, :class:`GroupedLSTM` several independent blocks.  Both are called like
 :class:`torch.nn.LSTM` with ``batch_first=True`` and one layer, over tensors or packed sequences.
+With 2 directions they also read from the end, and the outputs are concatenated.
 """
 
 from __future__ import annotations
@@ -25,14 +26,8 @@ class FactorisedLSTM(nn.Module):
     """F-LSTM: the map to the gates has a low rank, ``T = W_2 W_1`` (section 2.1, equation 3).
 
     ``W_1``, ``(rank, width + d_model)``, reads input and last output, and ``W_2``, ``(4 d_model,
-    rank)``, computes the gates.  With a rank far below d_model, both have few weights and
-    operations.
-
-    Args:
-        width: of the input.
-        d_model: units in each direction.
-        rank: r in the paper.
-        directions: 2 to read from the end as well; the outputs are then concatenated.
+    rank)``, computes the gates.  With a rank (r in the paper) far below d_model, both have few
+    weights and operations.
     """
 
     def __init__(self, width: int, d_model: int, rank: int, directions: int = 1) -> None:
@@ -43,11 +38,10 @@ class FactorisedLSTM(nn.Module):
         )
 
     def forward(self, x: Positions, state: CellState | None = None) -> tuple[Positions, CellState]:
-        """A packed sequence starts from zeros.
+        """Read ``(rows, length, width)``, or such sentences without padding.
 
-        Args:
-            x: ``(rows, length, width)``, or such sentences without padding.
-            state: ``(directions, rows, d_model)`` each; zeros by default.
+        ``state`` is ``(directions, rows, d_model)`` each; zeros by default, as for a packed
+        sequence.
         """
         steps = (
             list(x.data.split(x.batch_sizes.tolist()))
@@ -128,13 +122,7 @@ class GroupedLSTM(nn.Module):
     the j-th on.  A group of the layer above therefore reads the units of the same group, as in the
     paper.  Every group also gets its share of each part of a concatenated input, such as an
     embedding and the vector of input feeding; the paper's contiguous slices would give a part to
-    few groups.
-
-    Args:
-        width: of the input, a multiple of ``groups``.
-        d_model: units in each direction, a multiple of ``groups``.
-        groups: k in the paper.
-        directions: 2 to read from the end as well; the outputs are then concatenated.
+    few groups.  ``width`` and ``d_model`` are multiples of ``groups``.
     """
 
     def __init__(self, width: int, d_model: int, groups: int, directions: int = 1) -> None:
@@ -148,12 +136,7 @@ class GroupedLSTM(nn.Module):
         )
 
     def forward(self, x: Positions, state: CellState | None = None) -> tuple[Positions, CellState]:
-        """See :class:`torch.nn.LSTM`.
-
-        Args:
-            x: ``(rows, length, width)``, or such sentences without padding.
-            state: ``(directions, rows, d_model)`` each; zeros by default.
-        """
+        """Read as :class:`FactorisedLSTM` does."""
         k = len(self.groups)
         outputs, ends = [], []
         for j, group in enumerate(self.groups):

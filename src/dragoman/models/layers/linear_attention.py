@@ -152,11 +152,7 @@ def causal_attention(
 ) -> tuple[Tensor, KeySums]:
     """Attention to the keys in ``past`` and up to each query's own, in linear time and memory.
 
-    Args:
-        queries: log features ``(rows, heads, length, features)``.
-        keys: of the same shape.
-        values: ``(rows, heads, length, d_v)``.
-        past: sums of earlier positions.
+    Arguments are those of :func:`seen_pair_by_pair`, and the sums of earlier positions.
 
     Returns:
         The context ``(rows, heads, length, d_v)``, and the sums including these keys.
@@ -173,30 +169,19 @@ class LinearAttention(Heads):
     """Heads whose queries and keys are compared through random features.
 
     Args:
-        d_model: width of input and output.
-        heads: number of heads; each has its own directions.
-        d_k: width of a head's queries and keys.
-        d_v: width of a head's values.
-        features: random features per head (m in the paper).
+        sizes: d_model, heads, d_k and d_v.
+        features: random features per head (m in the paper); each head has its own directions.
         scale: factor of dot products, ``1 / sqrt(d_k)`` by default; queries and keys are each
             multiplied by its root.
-        bias: whether each projection has a bias.
+        bias: of each projection.
     """
 
     def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        d_k: int,
-        d_v: int,
-        *,
-        features: int,
-        scale: float | None = None,
-        bias: bool = False,
+        self, *sizes: int, features: int, scale: float | None = None, bias: bool = False
     ) -> None:
-        super().__init__(d_model, heads, d_k, d_v, bias=bias)
-        self.features = RandomFeatures(heads, features, d_k)
-        self.scale = (d_k**-0.5 if scale is None else scale) ** 0.5
+        super().__init__(*sizes, bias=bias)
+        self.features = RandomFeatures(self.heads, features, self.d_k)
+        self.scale = (self.d_k**-0.5 if scale is None else scale) ** 0.5
 
     def projected(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Log features of queries and of keys, and values, from ``(rows, length, d_model)``."""

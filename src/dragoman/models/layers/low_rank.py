@@ -44,13 +44,7 @@ class AdapterConfig(Config):
 
 
 class LowRank(nn.Module):
-    """The low-rank term of a linear layer: ``(scale / rank) B A x``.
-
-    Args:
-        inputs: width of the layer's input.
-        outputs: width of the layer's output.
-        config: rank and scale.
-    """
+    """The low-rank term of a linear layer: ``(scale / rank) B A x``."""
 
     factor: Tensor
 
@@ -70,12 +64,9 @@ class LowRank(nn.Module):
 def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> None:
     """Fix all weights of ``model``, and add low-rank factors, which learn, to its linear layers.
 
-    Names of weights stay the same; factors are called ``LAYER.low_rank.down`` and ``up``.
-
-    Args:
-        model: whose output does not change by this.
-        config: which layers, and of what rank.
-        seed: of the factors ``A``; they are uniform, with the range of PyTorch's linear layers.
+    The output of the model does not change by this.  Names of weights stay the same; factors are
+    called ``LAYER.low_rank.down`` and ``up``.  ``seed`` draws the factors ``A``, which are uniform,
+    with the range of PyTorch's linear layers.
 
     Raises:
         ConfigError: the model has no such layer.
@@ -106,8 +97,8 @@ def _adapted(model: TranslationModel, layers: AdaptedLayers) -> Iterator[nn.Line
     modules, and the output projection, whose weights are often those of the embeddings.
     """
     frozen = {
-        id(one)
-        for name, one in model.named_modules()
+        id(module)
+        for name, module in model.named_modules()
         if any(name == fixed or name.startswith(f"{fixed}.") for fixed in model.frozen)
     }
     for name, module in model.named_modules():
@@ -153,17 +144,14 @@ def changed_matrix(factor: str) -> str:
 def merged(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Weights with the low-rank factors among them added to their matrices, in float64.
 
-    Args:
-        weights: of a model, by name, with or without those of an adapter.
-
     Returns:
-        The weights of the model alone, in their own precision; without factors, ``weights``.
+        The weights of the model alone, in their own precision.
 
     Raises:
         KeyError: a factor lacks its counterpart or its matrix.
         RuntimeError: a factor has another shape than its matrix needs.
     """
-    found = {name: tensor for name, tensor in weights.items() if not is_factor(name)}
+    matrices = {name: tensor for name, tensor in weights.items() if not is_factor(name)}
     for name in weights:
         if not is_down(name):
             continue
@@ -173,5 +161,5 @@ def merged(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         added = (up.double() @ down.double()) * factor.double()
         if added.shape != matrix.shape:
             raise RuntimeError(f"{layer}: {list(added.shape)} added to {list(matrix.shape)}")
-        found[f"{layer}.weight"] = (matrix.double() + added).to(matrix.dtype)
-    return found
+        matrices[f"{layer}.weight"] = (matrix.double() + added).to(matrix.dtype)
+    return matrices

@@ -38,11 +38,9 @@ class EncoderMixing(nn.Module, ABC):
 
     @abstractmethod
     def mix(self, x: Tensor, shared: Shared) -> Tensor:
-        """``(batch, source, d_model)`` to the same shape.
+        """``(batch, source, d_model)`` to the same shape; padding has no effect elsewhere.
 
-        Args:
-            x: one vector per position; vectors at padding have no effect elsewhere.
-            shared: from :meth:`shared` of any layer of the stack.
+        ``shared`` is from :meth:`shared` of any layer of the stack.
         """
 
 
@@ -62,12 +60,7 @@ class DecoderMixing(nn.Module, ABC):
 
     @abstractmethod
     def past(self, rows: int, like: Tensor) -> Past:
-        """The past before the first position.
-
-        Args:
-            rows: sentences times beam.
-            like: gives type and device.
-        """
+        """The past before the first position; ``like`` gives type and device."""
 
     @abstractmethod
     def read(self, x: Tensor, past: Past, start: int, shared: Shared | None) -> tuple[Tensor, Past]:

@@ -61,11 +61,6 @@ class Mixture(nn.Module):
     softplus((x W_noise)_i)`` with normal noise (equations 3 to 5, with 0.01 added to the
     deviation); without noise otherwise.  Experts have no capacity limit, so a position's result
     does not depend on its neighbours.
-
-    Args:
-        d_model: width of input and output.
-        config: number of experts, and the weights of their losses.
-        expert: creates one expert.
     """
 
     def __init__(
@@ -91,8 +86,7 @@ class Mixture(nn.Module):
     def balancing_loss(self, mask: Tensor) -> Tensor:
         """Weighted importance and load losses of the last training pass, which is then discarded.
 
-        Args:
-            mask: ``(rows, length)`` of that pass, True is a real token; padding is excluded.
+        Padding, False in ``mask``, ``(rows, length)``, is excluded.
         """
         assert self._routing is not None, "no pass in training mode came before"
         routing, self._routing = self._routing, None

@@ -69,13 +69,8 @@ def sinusoids(
     """Interleaved sine and cosine, ``(length, d_model)``, computed in float64.
 
     ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` is its cosine.  With
-    the timescales of tensor2tensor, ``2i / (d_model - 2)`` is the exponent.
-
-    Args:
-        length: number of positions.
-        d_model: width.
-        timescales: choice of exponents.
-        first: ``pos`` of the first row.
+    the timescales of tensor2tensor, ``2i / (d_model - 2)`` is the exponent.  ``first`` is the
+    ``pos`` of the first row.
     """
     position = torch.arange(first, first + length, dtype=torch.float64).unsqueeze(1)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
@@ -87,13 +82,9 @@ def sinusoids(
 
 
 class SinusoidalPositions(nn.Module):
-    """The paper's fixed positions; the table grows with the longest sentence seen.
+    """The paper's fixed positions, see :func:`sinusoids`.
 
-    Args:
-        d_model: width.
-        length: number of positions at first.
-        timescales: see :func:`sinusoids`.
-        first: number of the first position.
+    The table has ``length`` rows at first, and grows with the longest sentence seen.
     """
 
     def __init__(
@@ -121,11 +112,8 @@ class SinusoidalPositions(nn.Module):
 class LearnedPositions(nn.Module):
     """One learned vector per position (Table 3 row E; Gehring et al. 2017).
 
-    Args:
-        d_model: width.
-        maximum: number of positions.
-        scale: factor of the table's rows, the same as for the embeddings that they are added to,
-            so that Adam moves both at the same rate.
+    ``scale`` multiplies the table's rows like the embeddings that they are added to, so that Adam
+    moves both at the same rate.
     """
 
     def __init__(self, d_model: int, maximum: int, scale: float = 1.0) -> None:
@@ -188,11 +176,7 @@ class DistancePenalty:
     def __call__(self, queries: int, keys: int, first: int, like: Tensor) -> Tensor:
         """The bias, ``(1, heads, queries, keys)``, with the type and device of ``like``.
 
-        Args:
-            queries: number of queries.
-            keys: number of keys.
-            first: index of the key at the position of the first query.
-            like: any tensor.
+        ``first`` is the index of the key at the position of the first query.
         """
         i = torch.arange(queries, device=like.device).unsqueeze(1)  # (queries, 1)
         j = torch.arange(keys, device=like.device)
@@ -204,13 +188,7 @@ class DistancePenalty:
 def added_positions(
     d_model: int, config: PositionalEncodingConfig, scale: float
 ) -> nn.Module | None:
-    """The module of vectors added to embeddings; None if positions are of another kind.
-
-    Args:
-        d_model: width.
-        config: kind of positions.
-        scale: factor of embeddings, and of learned positions with them.
-    """
+    """The module of vectors added to embeddings; None if positions are of another kind."""
     if config.positions == "sinusoidal":
         timescales, first = config.timescales, config.first_position
         return SinusoidalPositions(d_model, timescales=timescales, first=first)

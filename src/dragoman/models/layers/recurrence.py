@@ -69,13 +69,7 @@ def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: in
 
     PyTorch's GRU, like cuDNN's, applies the reset gate after the product with the recurrent matrix,
     whereas the paper applies it before.  The tanh cell is ``tanh(W x_t + U h_(t-1) + b)`` (Elman
-    1990).
-
-    Args:
-        config: the cell.
-        width: of the input.
-        d_model: units in each direction.
-        directions: 2 to read from the end as well; the outputs are then concatenated.
+    1990).  With 2 directions, the layer also reads from the end, and the outputs are concatenated.
     """
     if config.cell == "factorised_lstm":
         return FactorisedLSTM(width, d_model, config.cell_rank, directions)
@@ -86,16 +80,11 @@ def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: in
 
 
 def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | None) -> None:
-    """Draw every weight uniformly between minus and plus ``initial_range``.
+    """Draw every weight and bias uniformly between minus and plus ``initial_range``.
 
     The default is the 0.1 of Luong et al. 2015, section 4.1, for 1,000 units, scaled by the inverse
     root of the width, so that the sums in a unit are equally large at any width.  With a smaller
     range, outputs hardly depend on the words at first, and gradients reach lower layers late.
-
-    Args:
-        model: the model, all of whose parameters are drawn, including biases.
-        d_model: its width.
-        initial_range: above 0, or None for Luong's range, scaled to the width.
     """
     if initial_range is None:
         initial_range = 0.1 * (1000 / d_model) ** 0.5
@@ -106,12 +95,8 @@ def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | 
 def backwards(x: Tensor, mask: Tensor) -> Tensor:
     """Reverse the pieces of each sentence, leaving end symbol and padding in place.
 
-    Applying it twice changes nothing.
-
-    Args:
-        x: ids ``(batch, length)`` or vectors ``(batch, length, width)``, each sentence closed by
-            the end symbol, then padding.
-        mask: ``(batch, length)``, True is a real token.
+    Applying it twice changes nothing.  ``x`` has ids ``(batch, length)`` or vectors
+    ``(batch, length, width)``; True in ``mask`` is a real token.
     """
     places = torch.arange(mask.shape[1], device=mask.device)
     last = mask.sum(1, keepdim=True) - 2  # (batch, 1): place of the last piece before the end
@@ -120,15 +105,10 @@ def backwards(x: Tensor, mask: Tensor) -> Tensor:
 
 
 def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-    """Read further positions: ``(rows, length, width)`` to ``(rows, length, d_model)``.
-
-    Args:
-        layer: of one direction.
-        x: its input.
-        state: after the positions before.
+    """Read further positions in one direction from the state after those before.
 
     Returns:
-        The outputs, and the state after these positions.
+        Outputs ``(rows, length, d_model)``, and the state after these positions.
     """
     begin = [part.unsqueeze(0) for part in state]  # (1, rows, d_model)
     output, final = layer(x, tuple(begin) if len(begin) > 1 else begin[0])
@@ -141,14 +121,10 @@ def fast_forward(layer: nn.Module, x: Tensor) -> Tensor:
     Their LSTM adds ``f = W_f x`` to ``W_r h``, its last output times a matrix, and computes
     candidate and gates from the sum.  Half of f, here the candidate's and the input gate's, goes to
     the layer above beside the output: a path without recurrence or non-linearity from layer to
-    layer.
-
-    Args:
-        layer: an :class:`torch.nn.LSTM` of one direction.
-        x: its input, ``(..., width)``.
+    layer.  ``layer`` is a :class:`torch.nn.LSTM` of one direction.
 
     Returns:
-        ``(..., 2 d_model)``.
+        ``(..., 2 d_model)``, from the layer's input ``(..., width)``.
     """
     lstm = cast(nn.LSTM, layer)
 
@@ -166,11 +142,8 @@ def steady_fast_forward(layers: Iterable[nn.Module], d_model: int) -> None:
     With weights between minus and plus r, ``2 d_model`` inputs multiply the variance of ``f`` by
     ``2 d_model r^2 / 3`` per layer, without a bound.  With the default of
     :func:`initialise_uniformly` the factor is 6.7, so that the gates of upper layers hardly move
-    (on a toy task, six layers then learned nothing).  This function makes it 1.
-
-    Args:
-        layers: that read such connections: :class:`torch.nn.LSTM`, drawn with that default.
-        d_model: units in each.
+    (on a toy task, six layers then learned nothing).  This function makes it 1.  ``layers`` are
+    :class:`torch.nn.LSTM`, drawn with that default.
     """
     with torch.no_grad():
         for layer in layers:
@@ -246,12 +219,7 @@ class RecurrentStack(nn.Module):
 
 
 def _turned(packed: PackedSequence, mask: Tensor) -> Tensor:
-    """Index of each real token's mirror image in its sentence, ``(real tokens,)``.
-
-    Args:
-        packed: sentences, from :func:`_pack`.
-        mask: ``(batch, length)``, True is a real token.
-    """
+    """Index of each real token's mirror image in its packed sentence, ``(real tokens,)``."""
     places = torch.arange(mask.numel(), device=mask.device).view(mask.shape)
     order: Tensor = _pack(places.unsqueeze(2), mask).data.squeeze(1)  # token of a packed place
     place = torch.empty_like(places).flatten()

@@ -1,7 +1,8 @@
 """Decoders of recurrent models: stacked layers, of which the top or bottom layer attends.
 
-Luong et al. 2015 attend from the top, Wu et al. 2016 (GNMT) from the bottom; see
-:mod:`dragoman.models.families.recurrent`.
+Luong et al. 2015 attend from the top, Wu et al. 2016 (GNMT) from the bottom.  The scores of
+attention are those of Bahdanau et al. 2015 and Luong et al. 2015.  See
+:mod:`dragoman.models.families.recurrent` for the titles.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from dragoman.models.interface import State
+from dragoman.models.interface import Memory, State
+from dragoman.models.layers.attention import beams_as_queries, normalized
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.recurrence import (
     RESIDUAL_FROM,
@@ -25,7 +27,7 @@ from dragoman.models.layers.recurrence import (
     fast_forward,
     recurrent_layer,
 )
-from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory, SourceAttention
+from dragoman.models.layers.scoring import additive_hidden
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,7 @@ class Decoder(nn.Module, ABC):
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """Read positions that depend on one another only through the layers' states.
 
-        Args:
-            x: ``(rows, length, d_model + fed_width)``.
-            memory: of ``rows / beam`` sentences.
-            state: of each layer.
+        ``x`` is ``(rows, length, d_model + fed_width)``, ``memory`` of ``rows / beam`` sentences.
         """
 
     def forward(
@@ -118,8 +117,7 @@ class Decoder(nn.Module, ABC):
 
         Returns:
             Hidden vectors, of the shape of ``x``, the state after these positions, and their
-                attention
-            weights, all in one tensor or, with input feeding, one tensor per position.
+            attention weights, all in one tensor or, with input feeding, one tensor per position.
         """
         layers, fed = state.layers, state.fed
         if fed is None:
@@ -137,7 +135,7 @@ class Decoder(nn.Module, ABC):
         return output + below if self.residual and depth >= RESIDUAL_FROM else output
 
     def _beside(self, below: nn.Module, read: Tensor, given: Tensor) -> Tensor:
-        """The input of a layer: ``given``, after the fast-forward connection of the layer below."""
+        """A layer's input: ``given``, after the fast-forward connection of the layer below."""
         return torch.cat([fast_forward(below, read), given], dim=-1) if self.fast_forward else given
 
 
@@ -207,3 +205,88 @@ class BottomAttention(Decoder):
             after.append(now)
             x = self._connect(depth, output, x)
         return Reading(self.dropout(x), context, after, weights)
+
+
+@dataclass(frozen=True)
+class AttendedMemory(Memory):
+    """Vectors that queries see (``hidden``), and the keys that queries are compared with."""
+
+    keys: Tensor  # (batch, source, d_model)
+    bias: Tensor  # (batch, 1, source), minus infinity at padding
+
+
+class SourceAttention(nn.Module, ABC):
+    """``softmax(score(h, m)) m`` (Luong et al. 2015, section 3.1, equation 7).
+
+    It has one head.  The variants differ in the score of a decoder's output ``h`` and an encoder's
+    output ``m``.  Luong et al. call it global attention (section 3.1).
+    """
+
+    key: nn.Module
+    """``(batch, source, width)`` to keys ``(batch, source, d_model)``, once per sentence."""
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """``(batch, query, d_model)`` and ``(batch, source, d_model)`` to scores.
+
+        Returns:
+            ``(batch, query, source)``: dot products unless overridden.
+        """
+        return query @ keys.transpose(1, 2)
+
+    def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
+        """Attend from each query to the sources of ``rows / beam`` sentences.
+
+        Args:
+            query: ``(rows, length, d_model)``.
+            memory: the encoded source.
+
+        Returns:
+            Contexts ``(rows, length, width)`` and weights ``(sentences, beam * length, source)``.
+        """
+        queries = beams_as_queries(query, len(memory.keys))
+        weights = normalized(self.scores(queries, memory.keys), memory.bias)
+        context = weights @ memory.hidden  # (sentences, beam * length, width)
+        return context.view(query.shape[0], query.shape[1], -1), weights
+
+
+class DotAttention(SourceAttention):
+    """``h . m`` (Luong et al. 2015, equation 8); both must have the same width."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        assert width == d_model, "ensured by the configuration"
+        self.key = nn.Identity()
+
+
+class GeneralAttention(SourceAttention):
+    """``h . W_a m`` (Luong et al. 2015, equation 8)."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(width, d_model, bias=False)  # W_a
+
+
+class AdditiveAttention(SourceAttention):
+    """``v_a . tanh(W_a h + U_a m)`` (Bahdanau et al. 2015, appendix A.1.2).
+
+    Unlike the other two scores, it takes ``d_model`` numbers per pair of target and source
+    positions.
+    """
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_model, bias=False)  # W_a
+        self.key = nn.Linear(width, d_model, bias=False)  # U_a
+        self.score = nn.Linear(d_model, 1, bias=False)  # v_a
+
+    @override
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        # (batch, query, source, d_model) to (batch, query, source)
+        return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
+
+
+SCORES: dict[str, type[AdditiveAttention | DotAttention | GeneralAttention]] = {
+    "additive": AdditiveAttention,
+    "dot": DotAttention,
+    "general": GeneralAttention,
+}

@@ -41,7 +41,7 @@ class RecurrentEncoder(RecurrentStack):
         dropout: on the input and between layers.
         from_end: read from the last piece to the first, then the end symbol (Sutskever et al.
             2014, section 3.3).  Outputs still keep the order of the pieces.
-        connections: those of :class:`RecurrentStack`.
+        connections: of :class:`RecurrentStack`.
     """
 
     def __init__(
@@ -72,13 +72,7 @@ class InterleavedEncoder(nn.Module):
     concatenate ``f`` of the top layers, and project all to a quarter of the width.  The final
     states are those of the column whose top layer reads backward, and so ends at the first word.
 
-    Args:
-        cell: of all layers.
-        d_model: width of the input, and units per layer.
-        columns: the order in which each layer of either column reads.
-        dropout: on the input and between layers.
-        from_end: see :class:`RecurrentEncoder`.
-        connections: those of :class:`RecurrentStack`.
+    Arguments are those of :class:`RecurrentEncoder`, with the orders of either column.
     """
 
     def __init__(
@@ -173,11 +167,7 @@ class AveragedEmbeddings(nn.Module):
         self._layers, self._parts = layers, parts
 
     def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
-        """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token.
-
-        Raises:
-            DataError: a sentence is longer than the positions that the model has learned.
-        """
+        """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token."""
         placed = self.dropout(embedded + self.positions(0, embedded.shape[1]))
         scored, seen = self.averaging(placed, mask)
         zeros = embedded.new_zeros(len(embedded), embedded.shape[2])

@@ -60,7 +60,7 @@ class Scoring(Attending):
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """Weighted sums of values, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
+        """Weighted sums of values, ``(rows, heads, query, d_v)``."""
         return dropout(self.weights(query, memory.keys, bias, first)) @ memory.values
 
 
@@ -87,15 +87,7 @@ class DotProduct(Scoring):
 
 
 def additive_hidden(query: Tensor, keys: Tensor) -> Tensor:
-    """``tanh(q + k)`` of every pair (Bahdanau et al. 2015, appendix A.1.2).
-
-    Args:
-        query: projected, ``(..., query, width)``.
-        keys: projected, ``(..., key, width)``.
-
-    Returns:
-        ``(..., query, key, width)``.
-    """
+    """``tanh(q + k)`` of every pair, ``(..., query, key, width)`` (Bahdanau et al., A.1.2)."""
     return (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
 
 
@@ -171,13 +163,9 @@ class RelativePositions(Scoring):
 
 
 class ScoredAttention(MultiHeadAttention):
-    """Multi-head attention with another scoring of queries and keys.
+    """Multi-head attention with another scoring, or with queries and keys rotated by position.
 
-    Args:
-        sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        scoring: compares queries with keys.
-        rotation: rotates queries and keys by their positions.
-        options: of the next class in the method resolution order.
+    ``options`` are those of the next class in the method resolution order.
     """
 
     def __init__(
@@ -200,10 +188,10 @@ class ScoredAttention(MultiHeadAttention):
         """Attend from each position of ``x`` to ``memory``, which ends at the same position.
 
         Args:
-            x: ``(rows, length, d_model)``.
+            x: ``(rows, length, d_model)`` from position ``start`` on.
             memory: of the same rows.
             bias: broadcastable to ``(rows, heads, length, keys)``, or as the scoring expects it.
-            start: position of the first vector of ``x``.
+            start: see ``x``.
 
         Returns:
             ``(rows, length, d_model)``.

@@ -20,12 +20,7 @@ def _pointwise(d_model: int) -> nn.Linear:
 
 
 class EncoderSeparable(EncoderMixing):
-    """``W_p DepthwiseConv(x)``, centred at each position.
-
-    Args:
-        d_model: channels.
-        kernel_width: k, odd.
-    """
+    """``W_p DepthwiseConv(x)``, centred at each position; ``kernel_width`` is odd."""
 
     def __init__(self, d_model: int, kernel_width: int) -> None:
         super().__init__()
@@ -38,12 +33,7 @@ class EncoderSeparable(EncoderMixing):
 
 
 class DecoderSeparable(DecoderMixing):
-    """``W_p DepthwiseConv(x)`` up to each position; the last k - 1 positions are kept.
-
-    Args:
-        d_model: channels.
-        kernel_width: k.
-    """
+    """``W_p DepthwiseConv(x)`` up to each position; the last k - 1 positions are kept."""
 
     def __init__(self, d_model: int, kernel_width: int) -> None:
         super().__init__()

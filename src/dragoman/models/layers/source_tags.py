@@ -1,7 +1,12 @@
-"""Layers that recognise the tags of a source, such as ``<2de>``.
+"""Tags of a source, such as ``<2de>``, and the layers that recognise them.
 
 Ids are known once there is a vocabulary, after the model is built.  The code that builds the model
 then calls :func:`tell_tags`, which reaches every such layer, also in composed models.
+
+The tag of the target language is in front of the source (Johnson et al. 2017, arXiv:1611.04558).
+With ``language_tags: decoder`` it replaces the begin symbol of the target, and the begin symbol
+takes its place in the source.  The decoder's first input then names the language (Lample et al.
+2018, arXiv:1711.00043, section 2.1), and the encoder's input is the same for every target language.
 """
 
 from __future__ import annotations
@@ -9,8 +14,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Literal
 
-from torch import nn
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.core.config import Config
 
 
 @dataclass(frozen=True)
@@ -30,11 +40,7 @@ class ReadsTags(nn.Module):
 
     @abstractmethod
     def know(self, tags: SourceTags) -> None:
-        """Store the ids that the layer looks for.
-
-        Raises:
-            ConfigError: the vocabulary lacks a tag that the configuration names.
-        """
+        """Store the ids that the layer looks for."""
 
 
 def tell_tags(model: nn.Module, tags: SourceTags) -> None:
@@ -46,3 +52,63 @@ def tell_tags(model: nn.Module, tags: SourceTags) -> None:
     for module in model.modules():
         if isinstance(module, ReadsTags):
             module.know(tags)
+
+
+class LanguageTagsConfig(Config):
+    """Which side reads the tag of the target language."""
+
+    language_tags: Literal["encoder", "decoder"] = Field("encoder")
+    """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
+    encoder, or the decoder in place of its begin symbol, so that what the encoder reads does not
+    depend on the target language. `decoder` needs a joint vocabulary."""
+
+
+class LanguageTags(ReadsTags):
+    """Moves the tag of the target language from the source to the begin of the target.
+
+    ``pieces`` is the size of the joint vocabulary.
+    """
+
+    is_tag: Tensor
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__()
+        self.register_buffer("is_tag", torch.zeros(pieces, dtype=torch.bool), persistent=False)
+        self._begin = -1  # no id
+
+    def know(self, tags: SourceTags) -> None:
+        """Set the ids of the tags of all target languages, and that of the begin symbol."""
+        self.is_tag.zero_()
+        self.is_tag[list(tags.languages)] = True
+        self._begin = tags.begin
+
+    def split(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """The encoder's input, and the decoder's first input.
+
+        Returns:
+            The source with the begin symbol in place of tags, ``(batch, source)``, and the first
+            tag of each sentence, or the begin symbol without a tag, ``(batch,)``.
+        """
+        tags = self.is_tag[source]  # (batch, source)
+        first = tags.int().argmax(1, keepdim=True)  # (batch, 1): 0 without a tag
+        begin = torch.where(tags.gather(1, first), source.gather(1, first), self._begin).squeeze(1)
+        return source.masked_fill(tags, self._begin), begin
+
+    def begun(self, target: Tensor, begin: Tensor) -> Tensor:
+        """The target as the decoder reads it.
+
+        Args:
+            target: ids ``(rows, target)``, in which the begin symbol is the very first.
+            begin: from :meth:`split`, of ``rows / beam`` sentences.
+        """
+        own = begin.repeat_interleave(len(target) // len(begin)).unsqueeze(1)  # (rows, 1)
+        return torch.where(target == self._begin, own, target)
+
+
+def split_tags(tags: LanguageTags | None, source: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The encoder's input for ids ``(batch, source)``, and the decoder's first input.
+
+    Without ``tags`` these are the unchanged source and None, which stands for the begin symbol; see
+    :meth:`LanguageTags.split`.
+    """
+    return (source, None) if tags is None else tags.split(source)

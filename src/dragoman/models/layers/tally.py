@@ -41,15 +41,15 @@ class Tally(nn.Module):
 
 def tallies(model: nn.Module) -> dict[str, Sums]:
     """The sums of a model's tallies by name, without those to which nothing was added."""
-    found = {name: one.values() for name, one in _tallies(model).items()}
-    return {name: values for name, values in found.items() if values is not None}
+    sums = {name: tally.values() for name, tally in _tallies(model).items()}
+    return {name: values for name, values in sums.items() if values is not None}
 
 
 def restore_tallies(model: nn.Module, sums: Mapping[str, Sums]) -> None:
     """Restore the sums of :func:`tallies`, and reset all other tallies of a model."""
-    for name, one in _tallies(model).items():
-        one.restore(sums.get(name))
+    for name, tally in _tallies(model).items():
+        tally.restore(sums.get(name))
 
 
 def _tallies(model: nn.Module) -> dict[str, Tally]:
-    return {name: one for name, one in model.named_modules() if isinstance(one, Tally)}
+    return {name: module for name, module in model.named_modules() if isinstance(module, Tally)}

@@ -159,14 +159,7 @@ def build_self_attention(
     *,
     causal: bool,
 ) -> DecoderSelfAttention | EncoderSelfAttention:
-    """Self-attention, the only attention that positions, window and sparsity apply to.
-
-    Args:
-        d_model: width of input and output.
-        heads: their sizes, scoring and visible positions.
-        encoding: of positions.
-        causal: whether only earlier positions are seen.
-    """
+    """Self-attention, the only attention that positions, window and sparsity apply to."""
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
     neighbourhood = build_neighbourhood(heads, encoding)
     of_dot_products = heads.attention != "additive" and not heads.restricted

@@ -31,7 +31,7 @@ from torch.utils._pytree import register_pytree_node
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.attention import KeysValues
-from dragoman.models.layers.past_positions import PastPositions
+from dragoman.models.layers.self_attention import PastPositions
 from dragoman.training.distributed import World, lost_on_the_way
 from dragoman.training.optimizers.interface import OptimizerConfig, Parameter
 from dragoman.training.sharding.flat_layout import check_known, check_shape, is_matrix

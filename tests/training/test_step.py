@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.models.footprint import activation_bytes
+from dragoman.training.step import activation_bytes
 
 NUMBER = 4  # bytes of a float32
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.models.interface import select
 from dragoman.models.layers.attention import KeysValues
-from dragoman.models.layers.past_positions import PastPositions
+from dragoman.models.layers.self_attention import PastPositions
 
 HEADS, D_K, D_V = 3, 5, 2
 
