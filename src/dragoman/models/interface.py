@@ -16,7 +16,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -41,11 +41,6 @@ class FamilyConfig(ComposedConfig):
     Sizes and choices of one layer form a section, which is defined beside that layer and is a field
     of the family, see :data:`dragoman.core.sections.Flat`.
     """
-
-    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
-
-        def __init__(self, **values: Any) -> None:
-            pass
 
     family: str
     """Which family of models this is; in each family its name is the default and only value."""

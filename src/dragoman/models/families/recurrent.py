@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -142,6 +142,11 @@ class RecurrentConfig(FamilyConfig):
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
+
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield layers that other choices need, and settings that the encoder does not read."""

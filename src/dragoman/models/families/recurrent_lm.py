@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -66,6 +66,11 @@ class RecurrentLMConfig(FamilyConfig):
     embeddings: Sharing = "separate"
     """separate: one matrix each for target and output (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
+
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield a cell that does not fit, and settings that need a source if there is none."""

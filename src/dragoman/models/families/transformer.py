@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -86,6 +86,11 @@ class TransformerConfig(FamilyConfig):
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
+
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield incompatible settings of sections."""

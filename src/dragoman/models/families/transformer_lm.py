@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -86,6 +86,11 @@ class TransformerLMConfig(FamilyConfig):
     """target: one matrix for target and output; separate: one matrix each for target and output,
     and one for the source if it is read; shared: one for all, source too (needs a joint
     vocabulary)."""
+
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
 
     def conflicts(self) -> Iterator[str]:
         """Yield incompatible settings, and settings that need, or exclude, a source."""
