@@ -231,7 +231,7 @@ def test_attention_is_the_formula(kind: str) -> None:
     hidden, query = torch.randn(2, 4, width).double(), torch.randn(6, 3, 5).double()
     mask = mask_of([4, 2])
     bias = torch.zeros(2, 1, 4).double().masked_fill(~mask[:, None], -torch.inf)
-    memory = AttendedMemory(hidden, mask, attention.keys(hidden), bias)
+    memory = AttendedMemory(hidden, mask, attention.key(hidden), bias)
     context, found = attention(query, memory)
     found = found.view(2, 3, 3, 4)  # sentences, beam, queries, source
     for row in range(6):

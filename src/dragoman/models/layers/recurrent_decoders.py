@@ -222,7 +222,7 @@ class SourceAttention(nn.Module, ABC):
     output ``m``.  Luong et al. call it global attention (section 3.1).
     """
 
-    key: nn.Module
+    key: nn.Linear | nn.Identity
     """``(batch, source, width)`` to keys ``(batch, source, d_model)``, once per sentence."""
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
