@@ -26,8 +26,7 @@ from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints
-from dragoman.training.objectives import MaskedLM
-from dragoman.training.objectives.choice import BUILT_IN
+from dragoman.training.objectives import BUILT_IN, MaskedLM
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.checkpoint_averaging import average_models

@@ -24,7 +24,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.training.distributed import World
 from dragoman.training.objectives import ExpectedRisk
-from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
+from dragoman.training.on_line import WantedCandidates, WithCandidates
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.translation.id_translation import id_search

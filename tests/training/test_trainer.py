@@ -20,7 +20,6 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.training.limits import limit_reached
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -140,7 +139,7 @@ def test_the_end_of_the_last_epoch_is_saved(trainer: MakeTrainer, tmp_path: Path
     assert run.train().epoch == 2
     saved = read_progress(checkpoints(tmp_path)[-1])
     assert (saved.step, saved.epoch) == (10, 2)
-    assert limit_reached(saved, run._config) == "max_epochs"
+    assert run._config.limit_reached(saved) == "max_epochs"
     assert [record["step"] for record in records.of("validation")] == [5, 10]
 
 

@@ -22,7 +22,7 @@ from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.schedule import between_points
-from dragoman.training.task_settings import TaskConfig, task_problems
+from dragoman.training.settings import TaskConfig, task_problems
 
 DECIDED_BY_PARENT = {
     "keep": (*DECIDED_ELSEWHERE, "of", "digest"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.recipe.description import RunDescription, is_train
-from dragoman.training.task_settings import TaskConfig
+from dragoman.training.settings import TaskConfig
 
 _SEVERAL_PASSES = {
     "training.send_gradients: during": "after",

@@ -17,7 +17,6 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.text.corpora.corpus_part import from_folder
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
-from dragoman.training.limits import limit_reached, limits_passed
 from dragoman.training.schedule import learning_rate
 
 log = logging.getLogger(__name__)
@@ -94,7 +93,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
             f"{', '.join(CHANGEABLE)}"
         )
     progress = progress_of(run)
-    passed = limits_passed(progress, after.training)
+    passed = after.training.limits_passed(progress)
     if problems := [text for name, text in passed if f"training.{name}" in changed]:
         raise ConfigError(f"{run}: {listed(problems)} already; name a later end")
     _warn_of_a_jump(config, after, progress.step)
@@ -117,7 +116,7 @@ def ended_by(config: ExperimentConfig, run: Path) -> str | None:
     Raises:
         SavedError: its newest checkpoint is damaged.
     """
-    name = limit_reached(progress_of(run), config.training)
+    name = config.training.limit_reached(progress_of(run))
     if name == "bounds":
         return BOUNDS
     return None if name is None else f"training.{name}: {getattr(config.training, name)}"

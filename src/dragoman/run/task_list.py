@@ -21,9 +21,13 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.source_cut_off import SourceCutOff
-from dragoman.training.on_line import BackTranslated, WantedSources
-from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
-from dragoman.training.task_settings import TaskConfig
+from dragoman.training.on_line import (
+    BackTranslated,
+    WantedCandidates,
+    WantedSources,
+    WithCandidates,
+)
+from dragoman.training.settings import TaskConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.translation.id_translation import id_search, id_translator
 

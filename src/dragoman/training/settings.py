@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -14,15 +14,15 @@ from dragoman.evaluation.metric_names import added_metrics
 from dragoman.models.interface import Part
 from dragoman.models.layers.low_rank import AdapterConfig
 from dragoman.training.bounds import BoundConfig
+from dragoman.training.checkpoint import Progress
 from dragoman.training.components import TakenComponent
 from dragoman.training.consolidation import ConsolidationConfig
 from dragoman.training.given_embeddings import EmbeddingsConfig
-from dragoman.training.objectives.choice import AnyObjective
+from dragoman.training.objectives import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
+from dragoman.training.optimizers import AnyOptimizer
 from dragoman.training.optimizers.adam import AdamConfig
-from dragoman.training.optimizers.optimizer_choice import AnyOptimizer
-from dragoman.training.schedule import ScheduleConfig
-from dragoman.training.task_settings import TaskConfig
+from dragoman.training.schedule import ScheduleConfig, between_points
 from dragoman.training.warm_start import OptionalStart
 
 _SELECTING = ("bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip")
@@ -34,6 +34,31 @@ def _selecting() -> list[str]:
 
 
 ShardingKind = Literal["none", "state", "gradients", "parameters"]
+
+
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class TaskConfig(Config):
+    """Settings of a task, which learns from the parts of `data.train` that name it."""
+
+    weight: Weight | dict[Annotated[int, Field(ge=0)], Weight] = 1.0
+    """Weight of a target token relative to those of other tasks: a number, or numbers by step, such
+    as `{0: 1, 3000: 0.1}`, with linear interpolation between them, the first number before and the
+    last one after them. While the weight is 0 nothing is learned from the task."""
+    objective: AnyObjective | None = None
+    """The loss of this task; by default `training.objective`."""
+
+    def conflicts(self) -> Iterator[str]:
+        """A weight that is never above 0."""
+        weights = self.weight.values() if isinstance(self.weight, dict) else [self.weight]
+        if not any(weights):
+            yield "weight is never above 0; remove the task and its text"
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """The weight by step: the points between which it changes linearly."""
+        return self.weight if isinstance(self.weight, dict) else {0: self.weight}
 
 
 class TrainingConfig(Config):
@@ -169,6 +194,24 @@ class TrainingConfig(Config):
                 f"{self.keep_checkpoints}; raise the latter"
             )
 
+    def limit_reached(self, progress: Progress) -> str | None:
+        """The limit that ends the training, if one is reached."""
+        if progress.watched is not None and progress.watched.is_lost(self.bounds):
+            return "bounds"
+        done = _done(progress) | {"patience": progress.stale_validations}
+        return next((name for name, value in done.items() if value >= self._limit(name)), None)
+
+    def limits_passed(self, progress: Progress) -> Iterator[tuple[str, str]]:
+        """Limits that training has passed, with messages: "max_steps 20: 25 steps are done"."""
+        words = {"max_steps": "steps", "max_epochs": "epochs", "max_minutes": "minutes"}
+        for name, value in _done(progress).items():
+            if value > self._limit(name):
+                yield name, f"{name} {self._limit(name):g}: {value:g} {words[name]} are done"
+
+    def _limit(self, name: str) -> float:
+        limit: float | None = getattr(self, name)
+        return float("inf") if limit is None else limit
+
     @property
     def consolidates(self) -> bool:
         """Whether a setting holds weights near those of ``start_from``."""
@@ -209,3 +252,34 @@ class TrainingConfig(Config):
             yield "consolidation holds weights that an adapter keeps fixed; remove one of the two"
         if self.embeddings is not None:
             yield "adapter keeps the embeddings of start_from; remove embeddings"
+
+
+def _done(progress: Progress) -> dict[str, float]:
+    minutes = progress.seconds / 60
+    return {"max_steps": progress.step, "max_epochs": progress.epoch, "max_minutes": minutes}
+
+
+def task_problems(tasks: Mapping[str, TaskConfig], used: Collection[str]) -> Iterator[str]:
+    """Settings of tasks without text, and steps in which nothing would be learned.
+
+    Args:
+        tasks: settings by name.
+        used: names of the tasks that have text.
+    """
+    for name in tasks:
+        if name not in used:
+            yield (
+                f"training.tasks.{name}: no part of data.train has task: {name}; tasks there: "
+                f"{', '.join(used)}"
+            )
+        elif (objective := tasks[name].objective) is not None and objective.reads_alignments:
+            yield (
+                f"training.tasks.{name}.objective: {objective.kind} learns from all pairs or none; "
+                "set it in training.objective"
+            )
+    points = [tasks[name].weights if name in tasks else {0: 1.0} for name in used]
+    # A sum of piecewise linear weights, nowhere below 0, vanishes at one of the points or nowhere.
+    for step in sorted({max(step, 1) for weights in points for step in weights}):
+        if not any(between_points(weights, step) for weights in points):
+            yield f"training.tasks: every weight is 0 at step {step}; raise one of them there"
+            return

@@ -43,7 +43,6 @@ from dragoman.training.distributed import World
 from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing, likelihood
 from dragoman.training.interruption import Interruption
-from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
@@ -162,7 +161,7 @@ class Trainer:
                     self._validate_and_save(validate=True)  # bounds count from this
                 elif step > validated and step % self._config.validation_steps == 0:
                     self._validate_and_save(validate=True)  # it failed before
-                while limit_reached(self.progress, self._config) is None:
+                while self._config.limit_reached(self.progress) is None:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
@@ -276,7 +275,7 @@ class Trainer:
         if step % config.log_steps == 0:
             self._log()
         # Decided here: after the loop, the same checkpoint would be written again.
-        is_last = limit_reached(self.progress, config) is not None
+        is_last = config.limit_reached(self.progress) is not None
         validate = is_last or step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)

@@ -39,7 +39,7 @@ def id_translator(
 
 
 def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
-    """A function that searches: a :class:`dragoman.training.on_line_candidates.SearchIds`.
+    """A function that searches: a :class:`dragoman.training.on_line.SearchIds`.
 
     Args:
         never: ids that outputs may not contain, such as tags.

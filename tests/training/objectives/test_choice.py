@@ -16,8 +16,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
-from dragoman.training.objectives import CrossEntropy, RDrop, read_target
-from dragoman.training.objectives.choice import GROUP
+from dragoman.training.objectives import GROUP, CrossEntropy, RDrop, read_target
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective
 from dragoman.training.trainer import Trainer

@@ -18,8 +18,8 @@ from worlds import ALONE, GlooThreads, gloo_together
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.training.checkpoint import checkpoints
+from dragoman.training.optimizers import GROUP
 from dragoman.training.optimizers.interface import OptimizerConfig, Parameter
-from dragoman.training.optimizers.optimizer_choice import GROUP
 from dragoman.training.settings import TrainingConfig
 
 PAGE = (Path(__file__).parents[3] / "docs" / "optimizers.md").read_text(encoding="utf-8")

@@ -40,7 +40,7 @@ from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig
-from dragoman.training.on_line_candidates import WantedCandidates
+from dragoman.training.on_line import WantedCandidates
 
 Estimate = Literal["renormalised", "reinforce"]
 

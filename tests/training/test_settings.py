@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dragoman.training.task_settings import TaskConfig, task_problems
+from dragoman.training.settings import TaskConfig, task_problems
 
 
 def problems(used: list[str], **tasks: Any) -> list[str]:
