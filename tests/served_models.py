@@ -12,8 +12,8 @@ from anyio.from_thread import start_blocking_portal
 
 from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.listening import StoppableServer, address_of, bind
 from dragoman.server.server_config import ServerConfig
+from dragoman.server.serving import StoppableServer, address_of, bind
 from dragoman.translation.service.model_service import ModelService
 
 

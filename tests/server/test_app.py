@@ -20,11 +20,11 @@ from running_server import running
 from starlette.types import Message
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server import connections, request_bounds
+from dragoman.server import admission, request_bounds
 from dragoman.server.app import create_app
-from dragoman.server.listening import StoppableServer
 from dragoman.server.monitoring import Monitoring
 from dragoman.server.server_config import LimitsConfig, ServerConfig
+from dragoman.server.serving import StoppableServer
 
 SYSTEMS = (TranslationSystem(models=(Path("nowhere"),)),)
 
@@ -277,7 +277,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_client_that_does_not_finish_its_question_is_left(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(admission, "HEADER_SECONDS", 0.2)
     with served() as address:
         for question in (b"", b"GET /plain/items/1 HTTP/1.1\r\nHost: x\r\n\r\n"):
             with connected(address) as connection:
@@ -337,7 +337,7 @@ UNREAD = b"GET /plain/much/8000000 HTTP/1.1\r\nHost: x\r\n"
 def test_a_client_that_does_not_read_is_left(
     question: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "FLUSH_SECONDS", 0.2)
+    monkeypatch.setattr(admission, "FLUSH_SECONDS", 0.2)
     limits = LimitsConfig(seconds=0.4)
     config = ServerConfig(systems=SYSTEMS, limits=limits)
     app = create_app([PlainApi().api], limits)

@@ -23,9 +23,9 @@ from running_server import running
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.listening import StoppableServer
-from dragoman.server.readiness import Readiness
+from dragoman.server.monitoring import Readiness
 from dragoman.server.server_config import ServerConfig
+from dragoman.server.serving import StoppableServer
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 HELLO = {"q": "Hello", "source": "en", "target": "de"}

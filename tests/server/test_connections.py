@@ -20,12 +20,12 @@ from running_server import running
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server import connections, listening
+from dragoman.server import admission, serving
+from dragoman.server.admission import PatientProtocol
 from dragoman.server.app import create_app
-from dragoman.server.connections import PatientProtocol
-from dragoman.server.listening import StoppableServer
 from dragoman.server.monitoring import Monitoring
 from dragoman.server.server_config import LimitsConfig, ServerConfig
+from dragoman.server.serving import StoppableServer
 
 SYSTEMS = (TranslationSystem(models=(Path("nowhere"),)),)
 
@@ -139,7 +139,7 @@ def test_a_refusal_by_bytes_is_the_ordinary_one_and_keeps_the_connection() -> No
 def test_in_a_crowd_a_refusal_is_the_last_answer_of_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 2)  # of 3, 3 are a crowd
+    monkeypatch.setattr(serving, "SPARE_CONNECTIONS", 2)  # of 3, 3 are a crowd
     with full() as connect:
         kept, last = connect(), connect()
         # The last one was accepted after the others, or at the same time.
@@ -187,7 +187,7 @@ def test_a_client_that_does_not_read_is_not_refused_again_and_again(is_paused: b
         is_closing=lambda: False, write=written.extend
     )
     protocol.flow = FlowControl(protocol.transport)
-    protocol._all_open = connections.OpenConnections(1)
+    protocol._all_open = admission.OpenConnections(1)
     protocol._admission = SimpleNamespace(  # type: ignore[assignment]
         refusal=lambda data, *, is_last: b"refused"
     )
@@ -201,7 +201,7 @@ def test_a_client_that_does_not_read_is_not_refused_again_and_again(is_paused: b
 def test_with_too_many_connections_the_one_that_waits_longest_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 1)
+    monkeypatch.setattr(serving, "SPARE_CONNECTIONS", 1)
     plain = PlainApi()
     with served(plain, 3) as where, ExitStack() as opened:
 
@@ -237,7 +237,7 @@ class Waiting:
 def closed_of(unread: str) -> list[str]:
     """Which of the connections a to e are closed where three may be open; these have a request."""
     closed: list[str] = []
-    all_open = connections.OpenConnections(3)
+    all_open = admission.OpenConnections(3)
     for name in "abcde":
         one: Any = Waiting(name, closed, has_unread=name in unread)
         all_open.add(one)
@@ -248,7 +248,7 @@ def test_a_connection_whose_request_has_come_is_not_closed(monkeypatch: pytest.M
     assert closed_of(unread="") == ["a", "b"]
     assert closed_of(unread="a") == ["b", "c"]
     assert closed_of(unread="abcd") == ["e"]
-    monkeypatch.setattr(connections, "MOST_LOOKS", 2)
+    monkeypatch.setattr(admission, "MOST_LOOKS", 2)
     assert closed_of(unread="abc") == ["d"]  # a and b are looked at for d, then c and d for e
 
 
@@ -264,7 +264,7 @@ def test_what_is_unread_is_noticed() -> None:
 
 
 def test_if_all_are_at_work_the_last_one_to_come_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 0)
+    monkeypatch.setattr(serving, "SPARE_CONNECTIONS", 0)
     plain = PlainApi()
     with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
         busy.sendall(asked("/plain/held"))
@@ -305,7 +305,7 @@ class SlowClient:
         self.protocol._look_later()
 
     def _call_later(self, seconds: float, look: Callable[[], None]) -> Any:
-        assert seconds == connections.FLUSH_SECONDS
+        assert seconds == admission.FLUSH_SECONDS
         self._look = look
 
     def look(self, unsent: int) -> bool:

@@ -26,8 +26,7 @@ from running_server import running
 from dragoman.cli.main import commands
 from dragoman.cli.options import database_option
 from dragoman.server.database.database_engine import database_url
-from dragoman.server.monitoring import Monitoring
-from dragoman.server.readiness import Readiness, operations_router
+from dragoman.server.monitoring import Monitoring, Readiness, operations_router
 from dragoman.server.server_config import LimitsConfig, ServerConfig, read_server
 
 ROOT = Path(__file__).parents[2]

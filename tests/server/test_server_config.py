@@ -9,8 +9,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dragoman.core.errors import ConfigError
 from dragoman.server.app import create_app
-from dragoman.server.listening import StoppableServer
 from dragoman.server.server_config import ServerConfig, read_server
+from dragoman.server.serving import StoppableServer
 
 
 def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:

@@ -17,9 +17,8 @@ from anyio import to_thread
 
 from dragoman.server.database.failures import Outage
 from dragoman.server.database.records import ApiKey
-from dragoman.server.database.server_store import ServerStore
+from dragoman.server.database.server_store import ServerStore, in_thread
 from dragoman.server.server_config import LimitsConfig
-from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)

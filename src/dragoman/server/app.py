@@ -24,12 +24,10 @@ from dragoman.server.database.server_store import ServerStore
 from dragoman.server.deepl import DEEPL
 from dragoman.server.dependencies import Api, Dependencies
 from dragoman.server.libretranslate import LIBRETRANSLATE
-from dragoman.server.monitoring import Monitoring
+from dragoman.server.monitoring import Monitoring, Readiness, operations_router
 from dragoman.server.parameters import keep_uploads_in_memory
-from dragoman.server.readiness import Readiness, operations_router
 from dragoman.server.request_bounds import RequestBounds
-from dragoman.server.request_head import RequestHead
-from dragoman.server.request_log import RequestLog
+from dragoman.server.request_log import RequestHead, RequestLog
 from dragoman.server.server_config import LimitsConfig, ServerConfig
 from dragoman.server.v1 import V1
 from dragoman.server.web.page import web_api

@@ -23,11 +23,10 @@ from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
 from dragoman.server.database.failures import AWAY, Outage
 from dragoman.server.database.records import DocumentJob
-from dragoman.server.database.server_store import ServerStore
+from dragoman.server.database.server_store import ServerStore, in_thread
 from dragoman.server.fair_turns import FairTurns, TurnTakingService
 from dragoman.server.job_results import UNEXPECTED
 from dragoman.server.server_config import LimitsConfig
-from dragoman.server.threads import in_thread
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.codes import fitting

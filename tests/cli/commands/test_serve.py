@@ -21,7 +21,7 @@ from tiny_model import save_tiny_model
 from dragoman.cli.commands import serve as serve_command
 from dragoman.evaluation.languages import _identifier
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.listening import StoppableServer
+from dragoman.server.serving import StoppableServer
 from dragoman.text.examples import Direction
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.server.database.records import KeptGlossary
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.read_glossaries import glossary_of
+from dragoman.server.dependencies import glossary_of
 from dragoman.translation.service.interface import RefusedError
 
 HOUSE = [("house", "Haus"), ("garden", "Garten")]

@@ -1,6 +1,12 @@
-"""The database behind a server."""
+"""The database behind a server, whose blocking calls run in threads."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from anyio import to_thread
 
 from dragoman.server.database.corrections_store import CorrectionShelf
 from dragoman.server.database.database_engine import BUSY_SECONDS, Database
@@ -10,12 +16,23 @@ from dragoman.server.database.keys_store import KeyShelf, UsageShelf
 from dragoman.server.database.store_limits import StoreLimits
 from dragoman.server.database.upgrading import upgrade
 
+Result = TypeVar("Result")
+
+
+async def in_thread(call: Callable[..., Result], *arguments: object, **named: object) -> Result:
+    """The result of a blocking call, which runs in a thread.
+
+    A request whose time is up or whose client has left does not wait for the call, as a database
+    may hang.  The call itself continues.
+    """
+    return await to_thread.run_sync(partial(call, *arguments, **named), abandon_on_cancel=True)
+
 
 class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
     """Keys, usage, corrections, glossaries and document jobs.
 
     Methods block; they may be called from any thread.  The APIs call them with
-    :func:`~dragoman.server.threads.in_thread`.  Several processes may use one database.
+    :func:`in_thread`.  Several processes may use one database.
 
     Each method may raise an :class:`~dragoman.server.database.failures.UnansweredError` (the
     database is full, locked, read-only or cannot be reached) or a

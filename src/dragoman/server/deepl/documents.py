@@ -17,14 +17,13 @@ from starlette.types import Receive, Scope, Send
 from dragoman.core.errors import DragomanError
 from dragoman.documents.filetypes import document_format
 from dragoman.server.database.records import DocumentJob
-from dragoman.server.deepl.access import Owner, Parameters, Sender
+from dragoman.server.database.server_store import in_thread
 from dragoman.server.deepl.languages import same_language
-from dragoman.server.deepl.parameters import DeepLParameters, invalid
+from dragoman.server.deepl.parameters import DeepLParameters, Owner, Parameters, Sender, invalid
 from dragoman.server.deepl.requests import common_request
 from dragoman.server.dependencies import Server
 from dragoman.server.job_results import attachment_headers, seconds_remaining
 from dragoman.server.request_log import HEAD
-from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)

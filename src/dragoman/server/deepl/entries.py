@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dragoman.core.wording import shown
 from dragoman.server.deepl.languages import same_language
 from dragoman.server.deepl.parameters import invalid
-from dragoman.server.read_glossaries import glossary_of
+from dragoman.server.dependencies import glossary_of
 from dragoman.translation.service.interface import RefusedError
 
 FORMATS = ("tsv", "csv")

@@ -11,12 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from dragoman.server.database.records import KeptDictionary, KeptGlossary
-from dragoman.server.deepl.access import Key, Owner, Parameters
+from dragoman.server.database.server_store import in_thread
 from dragoman.server.deepl.entries import FORMATS, Entry, read_entries, tsv
 from dragoman.server.deepl.languages import glossary_direction, glossary_pairs
-from dragoman.server.deepl.parameters import DeepLParameters, invalid
+from dragoman.server.deepl.parameters import DeepLParameters, Key, Owner, Parameters, invalid
 from dragoman.server.dependencies import Dependencies, Server
-from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 _TSV = "text/tab-separated-values"

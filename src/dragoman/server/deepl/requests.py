@@ -5,6 +5,7 @@ from __future__ import annotations
 from dragoman.core.wording import shown
 from dragoman.server.database.glossaries_store import one_of_each
 from dragoman.server.database.records import KeptDictionary
+from dragoman.server.database.server_store import in_thread
 from dragoman.server.deepl.languages import (
     FORMALITY_TAGS,
     deepl_code,
@@ -17,7 +18,6 @@ from dragoman.server.deepl.languages import (
 from dragoman.server.deepl.parameters import DeepLParameters, invalid, unsupported_value
 from dragoman.server.dependencies import Dependencies
 from dragoman.server.language_names import known_direction
-from dragoman.server.threads import in_thread
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import (

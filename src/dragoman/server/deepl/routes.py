@@ -12,13 +12,19 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.documents.content import ContentFormat, MarkupOptions, translate_contents
 from dragoman.server.access import key_id, monthly_quota
+from dragoman.server.database.server_store import in_thread
 from dragoman.server.deepl import documents, glossaries
-from dragoman.server.deepl.access import Key, Parameters, admit, refuse
 from dragoman.server.deepl.languages import deepl_code, listed_sources, listed_targets
-from dragoman.server.deepl.parameters import DeepLParameters, invalid
+from dragoman.server.deepl.parameters import (
+    DeepLParameters,
+    Key,
+    Parameters,
+    admit,
+    invalid,
+    refuse,
+)
 from dragoman.server.deepl.requests import common_request
 from dragoman.server.dependencies import Api, Server
-from dragoman.server.threads import in_thread
 from dragoman.text.sentences import SplitMode
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
 

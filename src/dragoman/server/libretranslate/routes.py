@@ -19,16 +19,19 @@ from dragoman.documents.content import translate_contents
 from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.access import key_id, network_of
 from dragoman.server.database.records import DocumentJob
+from dragoman.server.database.server_store import in_thread
 from dragoman.server.dependencies import Api, Dependencies, Server, time_left
 from dragoman.server.job_results import download, failure
 from dragoman.server.language_names import known_direction, language_name
-from dragoman.server.libretranslate.access import admit, known_language, unsupported_language
 from dragoman.server.libretranslate.requests import (
     DESCRIBED,
     LibreFileTask,
     LibreParameters,
     LibreSuggestion,
     LibreTask,
+    admit,
+    known_language,
+    unsupported_language,
 )
 from dragoman.server.libretranslate.responses import (
     ERRORS,
@@ -43,7 +46,6 @@ from dragoman.server.libretranslate.responses import (
     LibreTranslation,
 )
 from dragoman.server.parameters import address_of
-from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,

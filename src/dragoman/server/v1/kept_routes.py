@@ -1,27 +1,32 @@
-"""The routes for corrections, glossaries and usage."""
+"""The routes for what the server keeps: corrections, glossaries, usage, and files.
+
+Files are translated in the background.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Header, Request
 from starlette.responses import Response
 
 from dragoman.server.access import key_id, monthly_quota, network_of
-from dragoman.server.database.records import ApiKey, Entries
-from dragoman.server.dependencies import Dependencies, Server
+from dragoman.server.database.records import ApiKey, DocumentJob, Entries
+from dragoman.server.database.server_store import in_thread
+from dragoman.server.dependencies import Dependencies, Server, glossary_of
+from dragoman.server.job_results import download, failure
 from dragoman.server.language_names import known_direction
 from dragoman.server.parameters import address_of
-from dragoman.server.read_glossaries import glossary_of
-from dragoman.server.threads import in_thread
-from dragoman.server.v1.access import admit, kept_glossary
-from dragoman.server.v1.requests import CorrectionBody, GlossaryBody
+from dragoman.server.v1.access import PREFIX, StrictRoute, admit, glossary_of_request, kept_glossary
+from dragoman.server.v1.requests import CorrectionBody, DocumentForm, GlossaryBody
 from dragoman.server.v1.responses import (
     CorrectionAnswer,
+    DocumentAnswer,
     GlossariesAnswer,
     GlossaryAnswer,
     UsageAnswer,
 )
-from dragoman.server.v1.strict_route import PREFIX, StrictRoute
-from dragoman.translation.service.interface import Pairing
+from dragoman.translation.service.interface import Pairing, RefusedError
 
 router = APIRouter(prefix=PREFIX, route_class=StrictRoute)
 
@@ -123,3 +128,63 @@ async def _shown(server: Dependencies, identifier: str, key: ApiKey | None) -> G
         for one in kept.dictionaries
     ]
     return GlossaryAnswer.of(kept, [one or () for one in entries])
+
+
+_LOOK_AGAIN = 2.0  # seconds after which clients may repeat a request for an unfinished file
+
+Secret = Annotated[
+    str, Header(alias="Document-Secret", description="The `secret` that came with its `id`.")
+]
+
+
+@router.post("/documents", response_model=DocumentAnswer, status_code=202)
+async def send(
+    request: Request,
+    form: Annotated[DocumentForm, Form(media_type="multipart/form-data")],
+    server: Server,
+) -> DocumentAnswer:
+    """Send a file to translate; ask for its state until that is `done` or `error`."""
+    key = await admit(server, request, files=True)
+    glossary = await glossary_of_request(server, form, key)
+    job = await server.jobs.submit(
+        form.file.filename or "",
+        await form.file.read(),
+        form.request("", glossary),
+        key_id(key),
+    )
+    return DocumentAnswer.of(job, with_secret=True)
+
+
+@router.get("/documents/{identifier}", response_model=DocumentAnswer)
+async def state(
+    request: Request, identifier: str, secret: Secret, server: Server
+) -> DocumentAnswer:
+    """Say how far a file is."""
+    await admit(server, request)
+    return DocumentAnswer.of(await _job(server, identifier, secret))
+
+
+@router.get(
+    "/documents/{identifier}/result",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}},
+)
+async def result(request: Request, identifier: str, secret: Secret, server: Server) -> Response:
+    """Get the translated file."""
+    await admit(server, request)
+    job = await _job(server, identifier, secret)
+    if job.state == "error":
+        raise failure(job)
+    content = await in_thread(server.store.take_result, job.id, delete=False)
+    if content is None:
+        raise RefusedError("busy", "the file is not translated yet", _LOOK_AGAIN)
+    return download(job, content)
+
+
+async def _job(server: Dependencies, identifier: str, secret: str) -> DocumentJob:
+    job = await in_thread(server.store.job, identifier, secret)
+    if job is None:
+        raise RefusedError(
+            "not_found", "there is no such file with this secret, or it was deleted since"
+        )
+    return job

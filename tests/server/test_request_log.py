@@ -14,8 +14,8 @@ from running_server import running
 
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.app import create_app
-from dragoman.server.listening import StoppableServer
 from dragoman.server.server_config import LimitsConfig, ServerConfig
+from dragoman.server.serving import StoppableServer
 
 SYSTEMS = (TranslationSystem(models=("nowhere",)),)
 

@@ -16,7 +16,7 @@ import pytest
 from api_server import ApiServer, v1_server
 from echo_service import EchoService
 
-from dragoman.server.read_glossaries import glossary_of
+from dragoman.server.dependencies import glossary_of
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.v1 import access, kept_routes
 from dragoman.translation.service.interface import (

@@ -17,12 +17,12 @@ from plain_api import PlainApi
 from running_server import running
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server import readiness as module
+from dragoman.server import monitoring as module
 from dragoman.server.app import assemble, create_app
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.listening import StoppableServer
-from dragoman.server.readiness import Readiness
+from dragoman.server.monitoring import Readiness
 from dragoman.server.server_config import ServerConfig
+from dragoman.server.serving import StoppableServer
 
 
 class Clock:
