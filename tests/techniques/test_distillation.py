@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 import yaml
+from api_server import v1_server
 from command_line import CommandLine, experiment, one_error, part, write_experiment
 from tiny_model import TINY_LM, save_tiny_model
 
-from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.core.errors import ConfigError, InterruptedRunError, ServiceError
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.similarity import Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.model import has_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.distillation import Distillation, asked_for, check
+from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.corpora.corpus import evaluation_examples, kept_pairs, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import FORMATS, Pair
@@ -471,3 +474,33 @@ class TestAStudent:
         copied = {"target": "mono.de", "transforms": [{"kind": "copy"}]}
         with pytest.raises(ConfigError, match="no part has sources"):
             check(recipe(copied), system)
+
+
+class TestATeacherOverHttp:
+    def test_a_student_learns_from_a_server_and_resumes(self, text: Path, tmp_path: Path) -> None:
+        recipe = read_experiment(student(text, tmp_path))
+        host = CommandLineHost()
+        with v1_server(tmp_path) as server:
+
+            def distillation(**settings: Any) -> Distillation:
+                config = TeacherConfig(url=server.address, check_language=False, **settings)
+                return Distillation(recipe, config, tmp_path / "run")
+
+            with pytest.raises(ServiceError, match="max_requests 1 is reached"):
+                distillation(max_requests=1).carry_out(host)
+            distilled = distillation().carry_out(host)
+            asked = [request.text for call in server.service.calls for request in call]
+        assert len(asked) == len(set(asked))
+        (corpus,) = distilled.corpora.values()
+        assert corpus.lines == 39
+        learned = list(read_pairs(distilled.experiment.config.data.train[0]))
+        assert all(pair.target == f"{pair.source.upper()}de" for pair in learned)
+        assert has_model(tmp_path / "run")
+
+    def test_needs_languages_before_anything_is_asked(self, text: Path, tmp_path: Path) -> None:
+        def unnamed(values: dict[str, Any]) -> None:
+            values |= {"source_language": "source", "target_language": "target"}
+
+        recipe = read_experiment(student(text, tmp_path, unnamed))
+        with pytest.raises(ConfigError, match="set source_language and target_language"):
+            check(recipe, TeacherConfig(url="http://localhost:1"))

@@ -21,6 +21,7 @@ from typing import Any
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.core.wording import in_shell
 from dragoman.data.vocabularies import check_tags
+from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, with_train_parts
@@ -31,6 +32,9 @@ from dragoman.saved.model import CONFIG_FILE, has_model, home_of, model_director
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.host import Host, train_to_repeat
+from dragoman.techniques.teachers.remote_teacher import RemoteTeacher
+from dragoman.techniques.teachers.taught_corpus import teach_corpus
+from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
@@ -64,8 +68,8 @@ class Distillation:
     """A student's recipe and its teacher."""
 
     student: ExperimentConfig
-    teacher: TranslationSystem
-    """The teacher; each part of the text sets the languages and adds tags."""
+    teacher: TranslationSystem | TeacherConfig
+    """The teacher; each part of the text sets the languages and, for a system here, adds tags."""
     run: Path
     """Directory of the student's run."""
     closest: Similarity | None = None
@@ -109,17 +113,32 @@ class Distillation:
 
     def _translate(self, number: int, part: CorpusPart, host: Host) -> SyntheticCorpus:
         name = f"data.train.{number}"
-        corpus = translate_corpus(
-            asked_for(self.teacher, part),
-            # The student's annotations depend on the translations that it learns from.
-            GivenText(_without(part, AnnotateTermsConfig), "source"),
-            self._directory(number),
-            known="source",
-            closest=self.closest,
-            evaluation=self.student.evaluation,
-            progress=partial(_counting, host, f"translating {name}"),
-        )
-        left_out = f"{corpus.refused:,} too long and {corpus.empty:,} empty lines left out"
+        # The student's annotations depend on the translations that it learns from.
+        text = GivenText(_without(part, AnnotateTermsConfig), "source")
+        progress = partial(_counting, host, f"translating {name}")
+        if isinstance(self.teacher, TeacherConfig):
+            corpus = teach_corpus(
+                RemoteTeacher(self.teacher, part.prepared_direction),
+                text,
+                self._directory(number),
+                known="source",
+                closest=self.closest and Closest(self.closest, self.student.evaluation),
+                progress=progress,
+                tell=host.tell,
+            )
+            left_out = f"{corpus.refused:,} without a good answer"
+        else:
+            corpus = translate_corpus(
+                asked_for(self.teacher, part),
+                text,
+                self._directory(number),
+                known="source",
+                closest=self.closest,
+                evaluation=self.student.evaluation,
+                progress=progress,
+            )
+            left_out = f"{corpus.refused:,} too long"
+        left_out += f" and {corpus.empty:,} empty lines left out"
         host.tell(f"{name}: {corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
         return corpus
 
@@ -185,11 +204,26 @@ def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextM
     return host.counting(what, "lines", total, start)
 
 
-def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
+def check(student: ExperimentConfig, teacher: TranslationSystem | TeacherConfig) -> None:
     """Check before the work starts that the teacher fits the student's text.
 
     Raises:
         ConfigError: the teacher does not fit.
+        DataError: a file of the teacher cannot be read.
+    """
+    _check_student(student)
+    for number, part in distilled_parts(student):
+        if isinstance(teacher, TeacherConfig):
+            RemoteTeacher(teacher, part.prepared_direction)
+        else:
+            _check_system(teacher, number, part)
+
+
+def _check_student(student: ExperimentConfig) -> None:
+    """Check that a student can learn from any teacher.
+
+    Raises:
+        ConfigError: it cannot.
     """
     if not student.model.reads_source:
         raise ConfigError(
@@ -216,20 +250,26 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
             "data.context: a teacher's translations are of single lines, apart from their "
             "documents; remove it"
         )
-    parts = list(distilled_parts(student))
-    if not parts:
+    if not any(distilled_parts(student)):
         raise ConfigError("data.train: no part has sources for a teacher to translate; add one")
-    for number, part in parts:
-        if teacher.chooses_route and part.direction.source_language in _UNNAMED:
-            raise ConfigError(
-                f"data.train.{number}: its source language chooses among the teacher's routes; "
-                "give the part a source_language"
-            )
-        for path, wanted in _asked_directions(_routed(teacher, part), part.direction):
-            config = _config_of(path)
-            if not config.model.reads_source:
-                raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
-            _check_direction(config, path, number, wanted)
+
+
+def _check_system(teacher: TranslationSystem, number: int, part: CorpusPart) -> None:
+    """Check that the models of a teacher translate a training part.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    if teacher.chooses_route and part.direction.source_language in _UNNAMED:
+        raise ConfigError(
+            f"data.train.{number}: its source language chooses among the teacher's routes; "
+            "give the part a source_language"
+        )
+    for path, wanted in _asked_directions(_routed(teacher, part), part.direction):
+        config = _config_of(path)
+        if not config.model.reads_source:
+            raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
+        _check_direction(config, path, number, wanted)
 
 
 def _asked_directions(

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -94,10 +94,14 @@ class Shards:
     Args:
         output: the directory.
         made: words for the corpus in errors.
+        more_files: names of further files that may be in the directory.
     """
 
-    def __init__(self, output: Path, made: Made | None = None) -> None:
+    def __init__(
+        self, output: Path, made: Made | None = None, more_files: Collection[str] = ()
+    ) -> None:
         self.output = output
+        self._files = _OURS.union(more_files)
         self._made = made or Made()
         self.path = output / PAIRS_FILE
         self.done = 0
@@ -115,7 +119,7 @@ class Shards:
         with storage_errors(self.output):
             there = list(self.output.iterdir()) if self.output.exists() else []
         names = {path.name for path in there if not path.name.startswith(".")}
-        if strangers := names - _OURS:
+        if strangers := names - self._files:
             raise ConfigError(
                 f"{self.output}: holds {min(strangers)} and is no {self._made.what}; choose a "
                 "new or empty directory"

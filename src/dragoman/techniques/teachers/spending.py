@@ -1,0 +1,130 @@
+"""Requests, tokens and money: what a teacher has cost, and the bounds that are kept."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from dragoman.core.errors import ServiceError
+from dragoman.techniques.teachers.teacher_config import TeacherConfig
+
+_BYTES_PER_TOKEN = 2.5  # before the first answer; fewer than usual, so that no bound is passed
+_MARGIN = 1.5  # of the expected output over what is known of earlier answers
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was asked for so far."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    characters: int = 0
+    """Of the source lines."""
+
+    def __add__(self, other: Spending) -> Spending:
+        return Spending(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
+    def cost(self, config: TeacherConfig) -> float:
+        """The price, in the currency of the settings."""
+        units = (
+            (self.input_tokens, config.price_input),
+            (self.output_tokens, config.price_output),
+            (self.characters, config.price_characters),
+        )
+        return sum(count * (price or 0.0) / 1e6 for count, price in units)
+
+    def values(self, config: TeacherConfig) -> dict[str, Any]:
+        """Plain values for a report."""
+        return {**asdict(self), "cost": round(self.cost(config), 6)}
+
+    def described(self, config: TeacherConfig) -> str:
+        """In a few words, such as "12 requests, 3,400 tokens, cost 0.02"."""
+        words = [f"{self.requests:,} requests"]
+        if config.is_language_model:
+            words.append(f"{self.tokens:,} tokens")
+        else:
+            words.append(f"{self.characters:,} characters")
+        if cost := self.cost(config):
+            words.append(f"cost {cost:,.4g}")
+        return ", ".join(words)
+
+
+class SpendingBounds:
+    """Keeps the bounds of a teacher, over all runs of the command.
+
+    A request is allowed only if its expected spending still fits.  What a language model reads and
+    writes is known only afterwards; until then it is estimated from the bytes of the request and
+    from earlier answers.
+
+    Args:
+        config: the bounds and the prices.
+        spent: what earlier runs of the command have spent.
+    """
+
+    def __init__(self, config: TeacherConfig, spent: Spending) -> None:
+        self._config = config
+        self.spent = spent
+        self._reserved = Spending()
+        self._sent_bytes = 0
+        self._seen = Spending()
+
+    def expected(self, sent_bytes: int, characters: int) -> Spending:
+        """The likely spending of a request.
+
+        Args:
+            sent_bytes: length of its text in UTF-8, instructions included.
+            characters: of its source lines.
+        """
+        if not self._config.is_language_model:
+            return Spending(requests=1, characters=characters)
+        seen = self._seen
+        per_byte = seen.input_tokens / self._sent_bytes if self._sent_bytes else 0
+        written = seen.output_tokens / seen.characters if seen.characters else 0
+        return Spending(
+            requests=1,
+            input_tokens=round(sent_bytes * (per_byte or 1 / _BYTES_PER_TOKEN)),
+            output_tokens=round(characters * (written * _MARGIN or 1.0)),
+            characters=characters,
+        )
+
+    def reserve(self, expected: Spending) -> None:
+        """Take the spending of a request that is about to be sent.
+
+        Raises:
+            ServiceError: it does not fit into a bound; nothing is reserved.
+        """
+        would = self.spent + self._reserved + expected
+        bounds = (
+            ("max_requests", self._config.max_requests, would.requests),
+            ("max_tokens", self._config.max_tokens, would.tokens),
+            ("max_cost", self._config.max_cost, would.cost(self._config)),
+        )
+        for name, bound, needed in bounds:
+            if bound is not None and needed > bound:
+                raise ServiceError(
+                    f"{self._config.url}: the bound {name} {bound:,} is reached "
+                    f"({self.spent.described(self._config)}); all answers are kept; repeat the "
+                    "command with a higher bound to go on",
+                    "budget",
+                )
+        self._reserved = self._reserved + expected
+
+    def settle(self, expected: Spending, real: Spending, sent_bytes: int) -> None:
+        """Replace the reserved spending of a request by the real one, nothing if it failed."""
+        self._reserved = Spending(
+            *(
+                getattr(self._reserved, one.name) - getattr(expected, one.name)
+                for one in fields(Spending)
+            )
+        )
+        self.spent = self.spent + real
+        if real.tokens:
+            self._seen, self._sent_bytes = self._seen + real, self._sent_bytes + sent_bytes

@@ -1,0 +1,222 @@
+"""A synthetic corpus whose translations come from a teacher behind an API.
+
+Its directory has, beside the files of every synthetic corpus (:mod:`dragoman.translation.shards`),
+the answers one by one (``answers.jsonl``) and what became of them (``report.json``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.claims import claimed
+from dragoman.core.files import write_json
+from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.similarity import PairwiseSimilarity
+from dragoman.techniques.teachers.answer_checks import PROBLEMS
+from dragoman.techniques.teachers.journal import ANSWERS_FILE, Journal, TaughtLine
+from dragoman.techniques.teachers.remote_teacher import RemoteTeacher, Wanted
+from dragoman.techniques.teachers.spending import Spending, SpendingBounds
+from dragoman.translation.corpus_origin import Known
+from dragoman.translation.shards import Counts, Shards
+from dragoman.translation.synthesis import (
+    LOCK_FILE,
+    SHARD_LINES,
+    GivenLine,
+    Piece,
+    Progress,
+    SyntheticCorpus,
+    measured,
+    pieces,
+)
+
+REPORT_FILE = "report.json"
+_EXAMPLES = 5  # dropped lines of each problem in the report
+
+
+@dataclass(frozen=True)
+class CandidateChoice:
+    """Chooses among the translations of a line.
+
+    By default the one that agrees most with the others: minimum Bayes risk by chrF (Kumar and Byrne
+    2004), where each candidate counts as a sample.
+    """
+
+    closest: Closest | None = None
+
+    @property
+    def name(self) -> str:
+        """In a few words."""
+        return "agreement by chrF" if self.closest is None else f"closest by {self.closest.name}"
+
+    def __call__(self, candidates: tuple[str, ...], reference: str) -> str:
+        """The chosen translation; of equals, the first."""
+        if self.closest is not None and reference:
+            return candidates[self.closest(candidates, reference)]
+        if len(candidates) <= 2:
+            return candidates[0]
+        agreement = PairwiseSimilarity("chrf")(candidates, candidates).mean(axis=1)
+        return candidates[int(agreement.round(9).argmax())]
+
+
+def teach_corpus(
+    teacher: RemoteTeacher,
+    text: Iterable[GivenLine],
+    output: Path,
+    *,
+    known: Known,
+    closest: Closest | None = None,
+    shard_lines: int = SHARD_LINES,
+    progress: Progress = lambda done, total: nullcontext(lambda count: None),
+    tell: Callable[[str], object] = lambda line: None,
+) -> SyntheticCorpus:
+    """Let ``teacher`` translate ``text`` into the corpus ``output``; the same call resumes.
+
+    No line that has an answer is asked for again.  Lines whose answers never pass the checks are
+    left out, and the report says why.
+
+    Args:
+        teacher: translates.
+        text: the lines; they are read twice.
+        output: directory of the corpus.
+        known: which side ``text`` is.
+        closest: chooses among several candidates by a reference; by default they vote.
+        shard_lines: lines per shard.
+        progress: shows how much is done.
+        tell: gets a line about what the rest will cost, before the first request.
+
+    Raises:
+        ConfigError: ``output`` holds a corpus that was made with other settings, or other files.
+        DataError: the text cannot be read, or no line has a translation.
+        SavedError: a file of ``output`` is damaged, or another process is using it.
+        ServiceError: the server refuses or cannot be reached, or a bound is reached.
+        StorageError: the disk refuses.
+    """
+    config = teacher.config
+    shards = Shards(output, more_files=(ANSWERS_FILE, REPORT_FILE))
+    shards.check_usable()
+    total, digest = measured(text)
+    choice = CandidateChoice(closest)
+    method = f"{config.api_name} API"
+    if config.candidates > 1:
+        method += f", {choice.name} of {config.candidates}"
+    origin = {
+        "known": known,
+        "method": method,
+        "teacher": teacher.origin(),
+        "shard_lines": shard_lines,
+        "input": {"lines": total, "sha256": digest},
+    }
+    use = "this directory; wait until it ends, or choose another one"
+    with claimed(output / LOCK_FILE, use):
+        if (finished := shards.begin(origin)) is None:
+            with Journal(output / ANSWERS_FILE) as journal:
+                _tell_costs(teacher, text, journal, tell)
+                rows = _Rows(choice, known, method)
+                there = shards.finished()
+                done = sum(there.values())
+                with progress(done, total) as show:
+                    for piece in pieces(text, shard_lines):
+                        if piece.number in there:
+                            continue
+                        lines = list(_wanted(piece, shard_lines))
+                        teacher.answer(lines, journal, partial(_show_more, show, done))
+                        rows.write(piece, shards, [journal.answers[line.place] for line in lines])
+                        done += len(lines)
+                        show(done)
+                write_json(output / REPORT_FILE, report(teacher, text, journal))
+            shards.include(total)
+            finished = shards.join(origin)
+        counts = {one.name: finished["output"][one.name] for one in fields(Counts)}
+        return SyntheticCorpus(shards.path, **counts, origin=finished)
+
+
+def _wanted(piece: Piece, shard_lines: int) -> Iterable[Wanted]:
+    """The lines of a shard by their places; empty ones are not worth a request."""
+    start = piece.number * shard_lines
+    for place, line in enumerate(piece.lines, start):
+        yield Wanted(place, line.text)
+
+
+def _show_more(show: Callable[[int], object], before: int, done: int) -> None:
+    show(before + done)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Writes shards from lines and their answers."""
+
+    choice: CandidateChoice
+    known: Known
+    method: str
+
+    def write(self, piece: Piece, shards: Shards, answers: list[TaughtLine]) -> None:
+        with shards.numbered(piece.number, len(piece.lines)) as shard:
+            for line, answer in zip(piece.lines, answers, strict=True):
+                if not line.text.strip():
+                    shard.leave_empty()
+                elif answer.problem is not None:
+                    shard.refuse(f"of the answer: {answer.problem}")
+                else:
+                    shard.add(self._row(line, answer))
+
+    def _row(self, line: GivenLine, answer: TaughtLine) -> dict[str, Any]:
+        made = self.choice(answer.candidates, line.reference)
+        source, target = (line.text, made) if self.known == "source" else (made, line.text)
+        return {
+            "source": source,
+            "target": target,
+            "line": line.number,
+            "model": answer.model,
+            "method": self.method,
+            "date": answer.date,
+        }
+
+
+def _tell_costs(
+    teacher: RemoteTeacher,
+    text: Iterable[GivenLine],
+    journal: Journal,
+    tell: Callable[[str], object],
+) -> None:
+    """Say what the missing answers will cost, and which bounds are kept."""
+    config, budget = teacher.config, SpendingBounds(teacher.config, journal.spent)
+    expected = Spending()
+    missing = (one.text for place, one in enumerate(text) if place not in journal.answers)
+    for asked in teacher.requests(missing):
+        expected = expected + budget.expected(teacher.sent_bytes(asked), sum(map(len, asked.texts)))
+    bounds = {
+        "requests": config.max_requests,
+        "tokens": config.max_tokens,
+        "cost": config.max_cost,
+    }
+    kept = ", ".join(f"{name} {bound:,}" for name, bound in bounds.items() if bound is not None)
+    spent = f"; spent before: {journal.spent.described(config)}" if journal.spent.requests else ""
+    tell(f"{config.url}: about {expected.described(config)} to go; bounds: {kept or 'none'}{spent}")
+
+
+def report(teacher: RemoteTeacher, text: Iterable[GivenLine], journal: Journal) -> dict[str, Any]:
+    """What became of the lines: counts by outcome, examples of each problem, and the spending."""
+    answers = journal.answers.values()
+    counts: Counter[str] = Counter(answer.problem or "translated" for answer in answers)
+    dropped = {answer.place: answer for answer in answers if answer.problem is not None}
+    examples: dict[str, list[dict[str, Any]]] = {}
+    for place, line in enumerate(text):
+        if (answer := dropped.get(place)) is not None:
+            shown = examples.setdefault(str(answer.problem), [])
+            if len(shown) < _EXAMPLES:
+                shown.append({"line": line.number, "text": line.text, "answer": answer.rejected})
+    return {
+        "teacher": teacher.origin(),
+        "url": teacher.config.url,
+        "models": dict(Counter(answer.model for answer in answers)),
+        "terms_of_use": teacher.config.terms_of_use,
+        "lines": {name: counts[name] for name in ("translated", *PROBLEMS)},
+        "spent": journal.spent.values(teacher.config),
+        "dropped": examples,
+    }
