@@ -59,7 +59,6 @@ class BulkOptions:
 
         Raises:
             ConfigError: the options contradict one another.
-            MissingExtraError: Ray is not installed.
         """
         from dragoman.core.runners import InProcessRunner
         from dragoman.workflows.work_meter import WorkMeter

@@ -111,13 +111,7 @@ class DocumentPlaces:
         return refused
 
     def _check_one(self, document: Path, output: Path) -> None:
-        """Refuse a document that cannot be read, or whose translation cannot be written.
-
-        Raises:
-            ConfigError: its translation would replace a file without permission to do so, or
-                have the suffix of another format.
-            DataError: it is missing, or of an unknown format.
-        """
+        """Refuse a document that cannot be read, or whose translation cannot be written."""
         from dragoman.documents.filetypes import document_format
 
         try:
@@ -137,11 +131,7 @@ class DocumentPlaces:
             raise ConfigError(f"{output}: exists already; {_REMEDY}")
 
     def write(self, output: Path, content: bytes) -> None:
-        """Write a translation, whole or not at all.
-
-        Raises:
-            ConfigError: another process has written it meanwhile, or is writing it.
-        """
+        """Write a translation, whole or not at all."""
         from dragoman.core.files import atomic_write
         from dragoman.core.new_outputs import new_output
 

@@ -110,11 +110,6 @@ class Launch:
 
         Args:
             arguments: of ``dragoman``, for one process.
-
-        Raises:
-            WorkerError: a process failed (with its message and exit code), or another machine did.
-            InterruptedRunError: a signal came before there was anything to save.
-            ConfigError: the machines did not meet.
         """
         history = History()
         with _folder_of_errors() as folder, _environment(self):

@@ -44,10 +44,6 @@ def guarded_streams() -> Iterator[None]:
 
     Characters that a stream cannot encode, such as the bytes of a file name that is not UTF-8, are
     written as backslash escapes.
-
-    Raises:
-        StorageError: on printing: standard output is closed or full.
-        BrokenPipeError: on printing: the reader of standard output has gone.
     """
     streams = sys.stdout, sys.stderr
     for stream in streams:

@@ -112,10 +112,6 @@ def open_translator(
         models: as given.
         options: those of :data:`system_options` and, if the command has them, of search.
         written: further files that the command writes, by option.
-
-    Raises:
-        DragomanError: the options contradict one another, a model cannot be opened, or a file that
-            the system reads would be overwritten.
     """
     from dragoman.saved.system import write_system
     from dragoman.translation.domains import DomainRouter
@@ -198,11 +194,7 @@ def _shortlist(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
 
 def _kinds(given: str | None) -> list[str]:
-    """The kinds of strings that ``--protect`` names.
-
-    Raises:
-        UsageError: it names nothing.
-    """
+    """The kinds of strings that ``--protect`` names."""
     kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
     if given is not None and not kinds:
         raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")
@@ -213,9 +205,6 @@ def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any], given: dict
     """Override the settings of the pivot, the translation through a third language.
 
     With --then, MODEL translates into that language: its models, weights and tags are the pivot's.
-
-    Raises:
-        ConfigError: an option lacks another.
     """
     onward = options["onward"]
     if onward and options["system_file"] is not None:
@@ -239,9 +228,6 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
     Args:
         given: values of ``--route``.
         pivot: the section of the first leg, whose models are then replaced; None without --then.
-
-    Raises:
-        UsageError: a language or a model is missing, or a language has two.
     """
     routes: dict[str, dict[str, Any]] = {}
     for text in given:
@@ -260,11 +246,7 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
 
 
 def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
-    """The adapter of all lines and those of domains, which values of ``--adapter`` name.
-
-    Raises:
-        UsageError: a domain or file is missing, or there are two for the same lines.
-    """
+    """The adapter of all lines and those of domains, which values of ``--adapter`` name."""
     adapters: dict[str, str] = {}
     for text in given:
         domain, sign, file = text.partition("=")

@@ -153,10 +153,6 @@ def translate_documents(
             beside the documents.
         options: those of the command.
         as_json: whether a summary is printed as JSON.
-
-    Raises:
-        DragomanError: options contradict one another; or, once all others are written, a document
-            cannot be read, its translation exists, or texts could not be translated.
     """
     from dragoman.saved.system import write_system
 
@@ -233,11 +229,7 @@ class _Done:
 
 
 def _check_languages(system: TranslationSystem) -> None:
-    """Check that the languages of a system have names, which decide how text is divided.
-
-    Raises:
-        ConfigError: neither its model nor an option names them.
-    """
+    """Check that the languages of a system have names, which decide how text is divided."""
     from dragoman.saved.directions import language_pairs
     from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 
@@ -259,11 +251,7 @@ def _check_languages(system: TranslationSystem) -> None:
 async def _translated(
     system: TranslationSystem, places: DocumentPlaces, *, detects: bool
 ) -> tuple[list[_Done], _Refused]:
-    """The documents that are written, and those that are refused.
-
-    Raises:
-        DragomanError: an error that would also stop every other document.
-    """
+    """The documents that are written, and those that are refused."""
     from dragoman.translation.service.model_service import ModelService
 
     if system.target_language is not None:
@@ -297,11 +285,7 @@ async def _translated(
 
 
 def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
-    """The target language, and the possible source languages.
-
-    Raises:
-        ConfigError: there are several.
-    """
+    """The target language, and the possible source languages."""
     targets = sorted({one.target for one in directions})
     if len(targets) > 1:
         raise ConfigError(
@@ -397,11 +381,7 @@ def _warn_of_refused(refused: _Refused) -> None:
 
 
 def _complain(done: Sequence[_Done], refused: _Refused) -> None:
-    """Fail the command if a document or a text could not be translated.
-
-    Raises:
-        DragomanError: of the kind of the first failure.
-    """
+    """Fail the command if a document or a text could not be translated."""
     problems = [str(error) for error in refused.values()]
     left = [(one.path, *text) for one in done for text in one.untranslated]
     if left:

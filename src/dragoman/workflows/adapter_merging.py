@@ -21,12 +21,6 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
         model: a model, run or checkpoint.
         adapter: a file, or the run that it was trained in.
         output: a directory that does not exist.
-
-    Raises:
-        ConfigError: ``output`` exists, or another process is making it.
-        SavedError: the model or the adapter is missing or damaged, or they do not belong together;
-            or another process is using the run that contains ``output``.
-        StorageError: the model cannot be written.
     """
     with new_output(output, "name a directory that does not"):
         _merge(model, adapter, output)

@@ -57,9 +57,6 @@ def read_corpus(
         part: the corpus.
         prepare: changes both sides of a pair before they are split into words; a pair without
             words is left out.
-
-    Raises:
-        DataError: the corpus is missing, broken or empty.
     """
     cleaned = clean(read_pairs(part), CleaningConfig(), CleaningReport())
     return read_words((prepare(pair.source, pair.target) for pair in cleaned), part.name)
@@ -104,11 +101,7 @@ def _cells(pair: TokenizedPair) -> int:
 
 
 def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) -> list[Aligned]:
-    """Links by the attention of a model.
-
-    Raises:
-        ConfigError: it has no attention over the source.
-    """
+    """Links by the attention of a model."""
     from dragoman.translation.aligning import attention_links
 
     places = [

@@ -43,12 +43,6 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
         paths: runs, of which the newest ``last`` checkpoints are taken; checkpoints; models.
         last: number of checkpoints per run.
         output: a directory that does not exist.
-
-    Raises:
-        ConfigError: ``output`` exists, a checkpoint or model is named twice, or a run watches
-            bounds, which hold for single checkpoints.
-        SavedError: a model is missing, damaged or of another configuration, vocabulary or
-            languages; or another process is using the run that contains ``output``.
     """
     with new_output(output, "name a directory that does not"):
         return _average(paths, last, output)
@@ -109,11 +103,7 @@ def _weights_of(path: Path, last: int) -> list[Path]:
 
 
 def _check_distinct(chosen: Sequence[Path]) -> None:
-    """Check that no path is named twice, as it would count twice.
-
-    Raises:
-        ConfigError: it is.
-    """
+    """Check that no path is named twice, as it would count twice."""
     seen: dict[Path, Path] = {}
     for path in chosen:
         if (before := seen.setdefault(path.resolve(), path)) is not path:
@@ -142,11 +132,7 @@ _READ = {"context", "term_annotation", "inline_tags", "translates"}
 
 
 def _check_alike(first: SavedModel, other: SavedModel) -> None:
-    """Check that weights of the same names and shapes mean the same.
-
-    Raises:
-        SavedError: they do not.
-    """
+    """Check that weights of the same names and shapes mean the same."""
     if other.vocabularies.fingerprints != first.vocabularies.fingerprints:
         raise SavedError(
             f"{other.path}: its vocabulary is not that of {first.path}; average checkpoints of one "

@@ -105,12 +105,7 @@ class RayRunner:
     def carry_out(
         self, work: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """The items with their results, as they come.
-
-        Raises:
-            WorkerError: a task lost its worker or machine again and again.
-            DragomanError: the first that a task raises.
-        """
+        """The items with their results, as they come."""
         shared, waiting = ray.put(work), iter(items)
         pending: dict[Any, Item] = {}
         try:
@@ -134,12 +129,7 @@ def _cores() -> int:
 
 
 def _result(task: Any) -> Any:
-    """The return value of a task.
-
-    Raises:
-        WorkerError: its worker or machine was lost more often than allowed.
-        DragomanError: the task raised it.
-    """
+    """The return value of a task."""
     try:
         outcome: _Outcome = ray.get(task)
     except ray.exceptions.RayTaskError as error:
@@ -163,10 +153,6 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
         address: of a cluster, such as ``host:6379``; None starts a Ray.
         workers: processes on this machine; by default as many as cores.
         gpus: of each task.
-
-    Raises:
-        ConfigError: the cluster cannot be reached, or no machine has that many GPUs.
-        WorkerError: Ray does not start here.
     """
     logging.getLogger("ray").setLevel(logging.ERROR)
     with _temporary_folder() as folder:
@@ -182,11 +168,7 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
 
 
 def _check_gpus(wanted: float) -> None:
-    """Refuse a task that Ray would never start, without a message.
-
-    Raises:
-        ConfigError: no machine has that many GPUs.
-    """
+    """Refuse a task that Ray would never start, without a message."""
     alive = (node["Resources"] for node in ray.nodes() if node["Alive"])
     most = max((float(resources.get("GPU", 0)) for resources in alive), default=0)
     if wanted > most:

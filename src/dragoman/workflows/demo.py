@@ -68,8 +68,6 @@ def run_demo(directory: Path) -> None:
     Raises:
         ConfigError: the demo is already finished there, the directory holds something else, or
             several processes were started.
-        SavedError: another process runs the demo there.
-        StorageError: the directory cannot be written.
     """
     if "RANK" in os.environ:
         raise ConfigError("the demo trains in one process; start it without torchrun")

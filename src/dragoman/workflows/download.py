@@ -78,9 +78,6 @@ def download(
             content; for a file without a known digest.
 
     Raises:
-        DownloadError: the connection fails, the file does not exist, its content is not as
-            expected, or ``url`` is not an address.
-        StorageError: the disk is full, read-only or not permitted.
         SavedError: another process is downloading the same file.
     """
     part = target.with_name(f"{target.name}.part")
@@ -145,12 +142,7 @@ def _empty(stream: IO[bytes], advance: Advance) -> None:
 
 
 def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
-    """Append the bytes that one connection delivers.
-
-    Raises:
-        _CutError: the file continues.
-        _OtherFileError: the bytes so far are of another file.
-    """
+    """Append the bytes that one connection delivers."""
     part = Path(stream.name)
     with _opened(origin, stream.tell(), _version_of(part)) as response:
         if response is None:  # the server reports the end

@@ -71,10 +71,6 @@ def find_material(
         source: column, key or language of the source; for plain files, its language.
         target: likewise for the target.
         file_format: needed if suffixes do not determine it.
-
-    Raises:
-        ConfigError: the languages are ambiguous; the message lists those present.
-        DataError: a file cannot be read.
     """
     choice = Choice(source, target, file_format)
     _check_files(*files, *dev, *test)
@@ -88,12 +84,7 @@ def find_material(
 
 
 def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """The corpus in one file with both sides or two plain files, and its two languages.
-
-    Raises:
-        ConfigError: the languages are ambiguous; the message lists those present.
-        DataError: a file cannot be read.
-    """
+    """The corpus in one file with both sides or two plain files, and its two languages."""
     _check_files(*files)
     return _part(files, choice)
 
@@ -104,9 +95,6 @@ def offered_sides(path: Path, file_format: str | None = None) -> frozenset[str]:
     Args:
         path: the file.
         file_format: its format, where its suffix does not determine it.
-
-    Raises:
-        DataError: the file cannot be read.
     """
     _check_files(path)
     form = _known_format(path, Choice(format=file_format))
@@ -187,11 +175,7 @@ def _warn_of_no_header(path: Path, names: tuple[str, str]) -> None:
 
 
 def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """Two plain files; their suffixes are the languages unless the user names these.
-
-    Raises:
-        ConfigError: the files are not plain, or their languages are not clear.
-    """
+    """Two plain files; their suffixes are the languages unless the user names these."""
     for path in files:
         if (form := _known_format(path, choice)) is not None and form.one_file:
             raise ConfigError(
@@ -220,11 +204,7 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
 
 
 def _refuse_documents(files: Sequence[Path]) -> None:
-    """Refuse two files whose suffixes show that their lines are not sentences.
-
-    Raises:
-        ConfigError: a file is a spreadsheet or a document.
-    """
+    """Refuse two files whose suffixes show that their lines are not sentences."""
     from dragoman.documents.filetypes import document_formats
 
     documents = {suffix for form in document_formats() for suffix in form.suffixes} - _LINES

@@ -59,9 +59,6 @@ def attended_links(
         head: see :func:`~dragoman.translation.aligning.attention_links`.
         first: the number of the first pair, for warnings.
         reader: has read the pairs before the first; none by default.
-
-    Raises:
-        ConfigError: a model has no attention over the source, or lacks that layer or head.
     """
     from dragoman.translation.aligning import PairReader, attention_links, too_long
 

@@ -91,9 +91,6 @@ def parse_lines(
         tokenize: whether ``lines`` are ordinary text, to be split into such words.
         progress: as in :meth:`~dragoman.translation.translator.Translator.stream_lines`.
         buffer_lines: lines to read ahead; by default as in the search settings.
-
-    Raises:
-        DragomanError: the errors of ``stream_lines``.
     """
 
     def separated(line: str) -> str:

@@ -115,11 +115,7 @@ def _check_options(
     output: Path | None,
     picture: Path | None,
 ) -> None:
-    """Refuse options that contradict one another, before anything is translated.
-
-    Raises:
-        UsageError: some do.
-    """
+    """Refuse options that contradict one another, before anything is translated."""
     if exact and above is not None:
         raise click.UsageError("--exact and --above exclude each other; leave one of them out")
     if check and (exact or above is not None or output is not None):
@@ -154,13 +150,7 @@ def _text(
 
 
 def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ...]) -> Path:
-    """The place of the calibration; refused now if it cannot be written at the end.
-
-    Raises:
-        ConfigError: it is a directory, a text or another file that is not a calibration, or must
-            be named.
-        StorageError: its directory cannot be made.
-    """
+    """The place of the calibration; refused now if it cannot be written at the end."""
     from dragoman.saved.calibration import default_output, is_calibration
 
     if output is None:

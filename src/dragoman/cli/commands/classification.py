@@ -89,11 +89,7 @@ def classify(
 
 
 def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
-    """The labeller of the lines.
-
-    Raises:
-        DragomanError: it cannot be opened.
-    """
+    """The labeller of the lines."""
     from dragoman.translation.classification import Classifier, Identifier
 
     if (languages is None) == (not models):

@@ -88,11 +88,7 @@ def convert(
 
 
 def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, Sequence[Path]]:
-    """The format to write, and its files among ``paths``: the last, or the last two.
-
-    Raises:
-        ConfigError: the format is not given, or too few files are named.
-    """
+    """The format to write, and its files among ``paths``: the last, or the last two."""
     from dragoman.text.formats import FORMATS, FormatError, format_named, format_of
 
     told: list[Format | None] = []

@@ -234,11 +234,7 @@ def _chosen(
     source_language: str | None,
     target_language: str | None,
 ) -> list[Correction]:
-    """Those of some languages.
-
-    Raises:
-        ConfigError: one of these is no language code.
-    """
+    """Those of some languages."""
     from dragoman.translation.service.interface import RefusedError
 
     try:

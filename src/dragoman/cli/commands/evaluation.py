@@ -168,9 +168,6 @@ def _refuse_beside_evalb(names: set[str]) -> None:
 
     Args:
         names: parameters of the command that it does not read.
-
-    Raises:
-        UsageError: one of them was given.
     """
     for option in click.get_current_context().command.params:
         if option.name in names and is_given(option.name):
@@ -232,11 +229,7 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None:
-    """Check that a metric reads the options for comparing text.
-
-    Raises:
-        UsageError: none does.
-    """
+    """Check that a metric reads the options for comparing text."""
     if is_given("tokenize") and "bleu" not in metrics:
         raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
     if options["lowercase"] and not {"bleu", "chrf"} & {*metrics}:
@@ -246,11 +239,7 @@ def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None
 
 
 def _check_glossary_languages(options: dict[str, Any]) -> None:
-    """Check that a glossary has the languages that it needs, and that a metric reads them.
-
-    Raises:
-        UsageError: they are missing, or nothing reads them.
-    """
+    """Check that a glossary has the languages that it needs, and that a metric reads them."""
     from dragoman.text.terms.glossary_files import is_tbx
 
     glossary, named = options["glossary"], (options["glossary_from"], options["glossary_to"])
@@ -311,12 +300,7 @@ def _compare(
 
 
 def _check_by_length(options: dict[str, Any]) -> None:
-    """Refuse invalid options of the report for --by-length, before anything is read or scored.
-
-    Raises:
-        UsageError: the report is not requested, or its picture is not SVG.
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Refuse invalid options of the report for --by-length, before anything is read or scored."""
     if options["sources"] is None:
         if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
             raise click.UsageError(

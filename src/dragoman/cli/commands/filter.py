@@ -93,9 +93,6 @@ def filter_pairs(
         options: those of :data:`filter_options`.
         device: of the models.
         as_json: whether to print the report as JSON.
-
-    Raises:
-        DragomanError: the models, the files or the options do not fit together.
     """
     from dragoman.techniques.corpus_filtering.both_directions import scoring_models
     from dragoman.techniques.corpus_filtering.scored_corpus import score_corpus
@@ -169,11 +166,7 @@ def _scores_directory(options: dict[str, Any]) -> Path:
 
 
 def _check_beside(outputs: Sequence[Path], directory: Path) -> None:
-    """Check that nothing is written over the scores, which take long to make.
-
-    Raises:
-        ConfigError: an output is in their directory, or has its name.
-    """
+    """Check that nothing is written over the scores, which take long to make."""
     scores = directory.resolve()
     for output in outputs:
         if scores in (output.resolve(), *output.resolve().parents):
@@ -183,11 +176,7 @@ def _check_beside(outputs: Sequence[Path], directory: Path) -> None:
 
 
 def _output_format(outputs: Sequence[Path], inputs: Sequence[Path]) -> Format | None:
-    """The format of the kept pairs; None if nothing is written.
-
-    Raises:
-        ConfigError: the files do not fit a format, or one of them is read.
-    """
+    """The format of the kept pairs; None if nothing is written."""
     from dragoman.text.formats import FORMATS, format_of
 
     if not outputs:

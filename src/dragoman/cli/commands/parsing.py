@@ -123,11 +123,7 @@ class _Refused:
             yield line
 
     def complain(self) -> None:
-        """Fail the command if any line was refused.
-
-        Raises:
-            DataError: there were.
-        """
+        """Fail the command if any line was refused."""
         if self._reasons:
             raise DataError(
                 f"{len(self._reasons):,} lines cannot be parsed and are left empty; the first is "
@@ -152,12 +148,7 @@ class _Drawn:
             yield line
 
     def draw(self) -> None:
-        """Write the pictures.
-
-        Raises:
-            DataError: there are no trees to draw.
-            StorageError: a picture cannot be written, or the directory is not empty.
-        """
+        """Write the pictures."""
         if self._path is None:
             return
         from dragoman.core.files import atomic_directory, atomic_write

@@ -98,11 +98,7 @@ def segments(
 
 
 def _parts(described: ExperimentConfig, config: Path) -> list[CorpusPart]:
-    """The training parts that translate, all in one direction.
-
-    Raises:
-        ConfigError: there are none, or of several directions.
-    """
+    """The training parts that translate, all in one direction."""
     parts = [
         part
         for part in described.train_parts()

@@ -128,12 +128,7 @@ def serve(
 def _configured(
     models: Sequence[Path], file: Path | None, settings: Sequence[str], options: dict[str, Any]
 ) -> ServerConfig:
-    """The configuration that the command line describes.
-
-    Raises:
-        MissingExtraError: a package that a server needs is not installed.
-        ConfigError: it makes no sense.
-    """
+    """The configuration that the command line describes."""
     from importlib.util import find_spec
 
     if not models and file is None:

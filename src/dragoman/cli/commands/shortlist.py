@@ -76,13 +76,7 @@ def shortlist(
 
 
 def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
-    """The place of the shortlist; refused now if it cannot be written at the end.
-
-    Raises:
-        ConfigError: it is a directory, a text, a file of the model or run or another that is not a
-            shortlist, or the model has no place for it.
-        StorageError: its directory cannot be made.
-    """
+    """The place of the shortlist; refused now if it cannot be written at the end."""
     from dragoman.core.errors import ConfigError
     from dragoman.core.files import make_directory
     from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, model_directory

@@ -176,11 +176,7 @@ def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
 
 
 def _one_line() -> str:
-    """The sentence on standard input.
-
-    Raises:
-        DataError: standard input is empty, or has more than one line.
-    """
+    """The sentence on standard input."""
     from dragoman.cli.commands.translation import STANDARD_INPUT
     from dragoman.text.lines import stream_lines
 

@@ -137,8 +137,6 @@ class Rendezvous(RendezvousHandler):
 
         Raises:
             RendezvousOverError: the training has ended; see :attr:`History.last` and the reason.
-            ConfigError: the machines cannot meet, or were started with different commands.
-            WorkerError: too few machines came back.
         """
         self._check_whether_to_go_on()
         inner = self._inner or self._arrive()

@@ -42,7 +42,6 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     Raises:
         ConfigError: a recipe is of a classifier, lacks that set or has another one, or has no
             source, other metrics, or other references after its transforms.
-        DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
     name = name or next(iter({**first.data.test, **first.data.dev_sets}))
@@ -78,11 +77,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
 
 
 def _check_measurable(recipe: str, config: ExperimentConfig) -> None:
-    """Refuse training whose speed and operations differ from those of a single stream of pairs.
-
-    Raises:
-        ConfigError: there are several tasks, or the model makes sources while it is trained.
-    """
+    """Refuse training whose speed and operations differ from those of a single stream of pairs."""
     tasks = config.tasks()
     if len(tasks) > 1:
         why = f"it learns from several tasks ({', '.join(tasks)})"

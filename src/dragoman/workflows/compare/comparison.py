@@ -121,8 +121,6 @@ class Contest:
 
         Raises:
             ConfigError: the recipes cannot be compared, or another comparison was begun here.
-            DataError: a metric cannot compare anything with the references.
-            MissingExtraError: a package that a metric needs is not installed.
         """
         test = read_common_test(configs, test_set)
         tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")
@@ -145,11 +143,7 @@ class Contest:
         return [members[0] for members in self.systems.values() if len(members) == 1]
 
     def carry_out(self) -> Comparison:
-        """Train the unfinished runs, and compare all systems.
-
-        Raises:
-            InterruptedRunError: a signal came; begin again to resume.
-        """
+        """Train the unfinished runs, and compare all systems."""
         recipes = self.recipes
         for number, one in enumerate(recipes, 1):
             _train(one, f"{one.name} ({number} of {len(recipes)})")

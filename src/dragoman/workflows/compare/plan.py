@@ -104,9 +104,6 @@ def plan(
         output: parent directory of the runs, each in a directory of its recipe's name.
         budget: limit of each recipe's training.
         prepare: prepares text and vocabularies of a run.
-
-    Raises:
-        ConfigError: a recipe changed since its run began, or the budget is less than one step.
     """
     _check_budget(output, budget)
     return [_plan(name, config, output, budget, prepare) for name, config in configs.items()]

@@ -49,12 +49,6 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
         source: a folder to take them from instead of the web; see :func:`_from_copy`.  It may also
             have a folder of the corpus's name with the copy in it.
         say: called with licences and progress.
-
-    Raises:
-        ConfigError: no corpus has that name.
-        DownloadError: a file cannot be downloaded, or is not the expected one.
-        DataError: a copy lacks a file; or a file, present or in the copy, is not the expected one.
-        StorageError: the disk is full, read-only or not permitted.
     """
     chosen = {name: corpus(name) for name in names}
     downloads = corpora_folder() / _DOWNLOADS

@@ -66,11 +66,7 @@ def key(row: Entry) -> str:
 
 
 def derive(archive: Path) -> dict[str, list[bytes]]:
-    """The files of the set, as lines, from the source distribution of the package.
-
-    Raises:
-        DataError: the archive is damaged or not the expected one.
-    """
+    """The files of the set, as lines, from the source distribution of the package."""
     selection = parse(Selection, read_yaml(_SELECTION), _SELECTION.name)
     header = Entry("id", LANGUAGES)
     with damage_told(archive):

@@ -33,11 +33,7 @@ class _Found(Config):
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The text of a file, compressed or not, in chunks.
-
-    Raises:
-        DataError: it is missing, unreadable, or a damaged archive.
-    """
+    """The text of a file, compressed or not, in chunks."""
     with open_bytes(path) as stream:
         yield from iter(lambda: stream.read(_CHUNK_BYTES), b"")
 
@@ -50,10 +46,6 @@ def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: st
         text: in chunks.
         file: description of the expected text.
         origin: name of the text in messages.
-
-    Raises:
-        DataError: its text is not the expected one.
-        StorageError: the disk is full, read-only or not permitted.
     """
     # The header has neither time nor name, so that the same text gives the same file.
     with (

@@ -80,10 +80,6 @@ def look_at(
 
     Returns:
         The facts, and a sample of the pairs that cleaning keeps.
-
-    Raises:
-        DataError: the text cannot be read.
-        StorageError: ``keep`` or a temporary table cannot be written.
     """
     keys = frozenset[int]().union(*map(held_out_keys, held_out))
     report = CleaningReport()

@@ -47,9 +47,6 @@ def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) 
         sample: of its pairs.
         held_out: pairs of the dev and test sets; their characters missing from the text are
             spelt in bytes.
-
-    Raises:
-        DataError: the text is too small for any vocabulary.
     """
     encoded = _encoded(plan_vocabulary(facts), sample)
     if not encoded.config.byte_fallback and _is_lacking(encoded.vocabularies, held_out):
@@ -134,9 +131,6 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
         encoded: the text.
         step_tokens: budget of a step.
         limit: maximum pieces; longer pairs are left out.
-
-    Raises:
-        DataError: all pairs are longer.
     """
     joint = encoded.config.joint
     rehearsal = Rehearsal(

@@ -67,11 +67,6 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
         config: the file to write.
         minutes: maximum for training and scoring.
         tell: called with lines about progress.
-
-    Raises:
-        ConfigError: the file or the folder for the sets exists already.
-        DataError: the text cannot be read, or is too small.
-        StorageError: a file cannot be written.
     """
     needs_split = material.dev is None or material.test is None
     folder = text_folder(config) if needs_split else None

@@ -72,10 +72,6 @@ def install(
     Raises:
         ConfigError: the name, digest or address is invalid, or the name is taken; or the address
             is insecure (anyone on the way can change the content) and has no digest.
-        DownloadError: it cannot be downloaded, or is not the expected one.
-        SavedError: the archive is missing, damaged, of another digest or not of a model, or the
-            model cannot be opened.
-        StorageError: the model cannot be written.
     """
     with _errors_of_a_model():
         origin = _origin(place, sha256)
@@ -129,11 +125,7 @@ def _origin(place: str, sha256: str) -> ModelOrigin:
 
 
 def _split_address(address: str) -> urllib.parse.SplitResult:
-    """The parts of an address, in the form of a request: a space as %20.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """The parts of an address, in the form of a request: a space as %20."""
     try:
         parts = urllib.parse.urlsplit(address)
         known = bool(parts.hostname) and parts.port != 0

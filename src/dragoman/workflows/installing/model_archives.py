@@ -58,7 +58,6 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
     Raises:
         ConfigError: the suffix is another, or a file that is not an archive of a model would be
             replaced.
-        StorageError: the archive cannot be written.
     """
     suffix = archive_suffix(archive.name)
     if suffix not in PACKED:
@@ -86,11 +85,7 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
 
 
 def _check_replaceable(archive: Path, beside: Path) -> None:
-    """Refuse to replace files that are neither an archive of a model nor a digest.
-
-    Raises:
-        ConfigError: such a file exists.
-    """
+    """Refuse to replace files that are neither an archive of a model nor a digest."""
     if archive.is_file() and not _is_packed_model(archive):
         raise _lost(archive, "archive of a model")
     if beside.is_file() and not _is_digest(beside):
@@ -153,11 +148,6 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
 
     Returns:
         Files beside those of the model, which were left out.
-
-    Raises:
-        DataError: the file is not an archive or damaged, holds no model or several, is too large,
-            or holds names that lead out of the archive, links or devices.
-        StorageError: a file cannot be written.
     """
     with reading(archive):
         members = checked(members_of(archive), archive)
@@ -188,11 +178,7 @@ def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
 
 
 def _model_in(members: Iterable[Member], archive: Path) -> PurePosixPath:
-    """The folder of the only model in an archive.
-
-    Raises:
-        DataError: the archive holds no model, or several.
-    """
+    """The folder of the only model in an archive."""
     paths = {one.path for one in members}
     tops = sorted(
         path.parent

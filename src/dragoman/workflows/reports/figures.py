@@ -35,9 +35,6 @@ def write_picture(figure: Figure, path: Path, *, text_as_paths: bool = False) ->
         figure: the figure.
         path: ends in ``.svg`` or ``.png``.
         text_as_paths: see :func:`to_svg`.
-
-    Raises:
-        StorageError: the file cannot be written.
     """
     if path.suffix == ".svg":
         content = to_svg(figure, text_as_paths=text_as_paths).encode("utf-8", "replace")

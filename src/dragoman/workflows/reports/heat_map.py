@@ -76,9 +76,6 @@ def head_maps(
         attention: of one sentence.
         layer: from 1; by default all layers.
         head: from 1; by default all heads.
-
-    Raises:
-        ConfigError: the layer or head does not exist.
     """
     layers, heads = attention.weights.shape[:2]
     _check("layer", layer, layers)
@@ -169,10 +166,6 @@ def draw_attention(
         of: the attended sequence.
         view: see :data:`View`.
         facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
-
-    Raises:
-        MissingExtraError: matplotlib or Jinja2 is not installed.
-        StorageError: the file cannot be written.
     """
     found = maps[0]
     title = ": ".join([_TITLES[of], *filter(None, [found.means if view == "mean" else ""])])

@@ -23,11 +23,7 @@ def system_names(files: Sequence[Path]) -> list[str]:
 
 
 def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
-    """The length of each source in words, or in source pieces of a model or run.
-
-    Raises:
-        SavedError: ``model`` has no vocabulary.
-    """
+    """The length of each source in words, or in source pieces of a model or run."""
     if model is None:
         return [len(source.split()) for source in sources]
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -62,12 +58,7 @@ class LengthReport:
         return {"unit": self.unit, "rows": [bucket.to_json() for bucket in self.buckets]}
 
     def draw(self, path: Path) -> None:
-        """Write the table as a picture (SVG).
-
-        Raises:
-            MissingExtraError: matplotlib is not installed.
-            StorageError: a file cannot be written.
-        """
+        """Write the table as a picture (SVG)."""
         from dragoman.workflows.reports.figures import to_svg
         from dragoman.workflows.reports.plots import length_picture
 

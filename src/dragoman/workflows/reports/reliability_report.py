@@ -50,10 +50,6 @@ def draw(found: Reliability, right: str, path: Path) -> None:
         found: confidences, and whether each line was right.
         right: criterion for a right translation.
         path: the file.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        StorageError: a file cannot be written.
     """
     from dragoman.workflows.reports.figures import to_svg
     from dragoman.workflows.reports.plots import reliability_diagram

@@ -82,10 +82,6 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
 
     Returns:
         The file.
-
-    Raises:
-        SavedError: the run has no model or scores.
-        StorageError: a file cannot be written.
     """
     run, config = experiment.run, experiment.config
     translator = _opened(run, config)

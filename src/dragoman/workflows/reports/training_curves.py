@@ -98,11 +98,7 @@ def _is_record(one: Any) -> bool:
 
 
 def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
-    """The curves of runs, by the names of their directories, or their paths if these are equal.
-
-    Raises:
-        SavedError: see :meth:`RunCurves.read`.
-    """
+    """The curves of runs, by the names of their directories, or their paths if these are equal."""
     names = [run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [str(run) for run in runs]

@@ -66,7 +66,6 @@ def text_of_files(
 
     Raises:
         DataError: a file is missing, empty or not text, or their lengths differ.
-        ConfigError: it is a test set of the run that a model is from, and must not be.
     """
     for model in () if is_test else system.models:
         _refuse_test_set(model, (source, reference))

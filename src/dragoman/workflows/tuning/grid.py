@@ -96,11 +96,7 @@ def search_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def system_with(system: TranslationSystem, values: Values) -> TranslationSystem:
-    """A system with these settings; a language model of weight 0 is left out.
-
-    Raises:
-        ConfigError: a weight is out of range.
-    """
+    """A system with these settings; a language model of weight 0 is left out."""
     plain: dict[str, Any] = dict(system)
     plain["search"] = {**system.search, **search_of(values)}
     if system.language_model is not None:

@@ -160,9 +160,6 @@ class Tuning:
 
         Args:
             progress: called with the number of lines translated so far, of :attr:`lines`.
-
-        Raises:
-            DataError: a line is too long for the models.
         """
         found: dict[int, Trial] = {}
         by_weight: dict[float, list[int]] = {}
