@@ -29,7 +29,7 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
-from dragoman.workflows.checkpoint_averaging import average_models
+from dragoman.workflows.derived_models import average_models
 from dragoman.workflows.progress import TrainingProgress
 from dragoman.workflows.runs import scores_table
 

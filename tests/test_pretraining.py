@@ -29,7 +29,7 @@ from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import BUILT_IN, MaskedLM
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
-from dragoman.workflows.checkpoint_averaging import average_models
+from dragoman.workflows.derived_models import average_models
 from dragoman.workflows.rehearsal import measure
 from dragoman.workflows.reports.run_report import write_report
 from dragoman.workflows.runs import run_values

@@ -25,7 +25,7 @@ from dragoman.evaluation.metrics import (
 )
 from dragoman.evaluation.significance import compare_systems
 from dragoman.training.settings import TrainingConfig
-from dragoman.workflows.reports.run_records import dev_figures, figure_label
+from dragoman.workflows.reports.training_curves import dev_figures, figure_label
 
 OVERLAP = '''
 """As COMET would run in an environment of its own: a program reads lines and writes scores."""

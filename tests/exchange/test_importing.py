@@ -9,7 +9,7 @@ import torch
 from command_line import call, one_error
 from tiny_model import save_tiny_model
 
-from dragoman.cli.commands.import_ import import_foreign
+from dragoman.cli.commands.foreign_models import import_foreign
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange import importing
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state

@@ -25,7 +25,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.translation.translator import Translator
 from dragoman.workflows.tuning import DevText, Tuning, grid, read_grid, text_of_files, text_of_run
 from dragoman.workflows.tuning.grid import KEYS, combinations
-from dragoman.workflows.tuning.trial_table import edges, table
+from dragoman.workflows.tuning.trials import edges, table
 
 SOURCE = ["a b c d e", "e d c", "b a", "c c a", "d e a b"]
 BEST = 1

@@ -1,9 +1,10 @@
-"""The options of ``dragoman bulk``: workers, shards and price."""
+"""Workers of the bulk commands, and the cost of their work."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dragoman.cli import declare
 from dragoman.cli.options import json_option
 from dragoman.core.errors import ConfigError
+from dragoman.workflows.progress import counting
 
 if TYPE_CHECKING:
     from dragoman.core.runners import Runner
-    from dragoman.workflows.work_meter import WorkMeter
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +35,67 @@ bulk_options = declare.Options(
     json_option,
 )
 """The options that all bulk commands have."""
+
+
+@dataclass
+class WorkMeter:
+    """Adds up machine hours while stages show their progress."""
+
+    runner: Runner
+    price_per_hour: float | None = None
+    """Of one machine."""
+    machine_seconds: float = 0.0
+    _updated: float | None = None
+
+    def update(self) -> None:
+        """Add the time since the last call."""
+        now = time.monotonic()
+        if self._updated is not None:
+            self.machine_seconds += (now - self._updated) * self.runner.machines
+        self._updated = now
+
+    @contextmanager
+    def stage(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> Iterator[Callable[[int], object]]:
+        """Show the progress and cost of a stage, within the block."""
+        self.update()
+        begun = self.machine_seconds
+        with counting(what, unit, total, start) as show:
+
+            def count(done: int) -> None:
+                self.update()
+                show(done, self._details(done - start, (total or 0) - start, begun))
+
+            yield count
+        self.update()
+
+    def _details(self, done: int, total: int, begun: float) -> list[str]:
+        spent = self.machine_seconds
+        stage = spent - begun
+        expected = begun + (stage * total / done if done > 0 else stage)
+        details = [f"{spent / 3600:,.2f} machine hours"]
+        if self.price_per_hour is not None:
+            costs = [seconds / 3600 * self.price_per_hour for seconds in (spent, expected)]
+            details.append(f"cost {costs[0]:,.2f}, {costs[1]:,.2f} after this stage")
+        return details
+
+    def summary(self) -> str:
+        """The cost in a few words."""
+        self.update()
+        hours = self.machine_seconds / 3600
+        said = f"{hours:,.3f} machine hours"
+        if self.price_per_hour is not None:
+            said += f", cost {hours * self.price_per_hour:,.2f}"
+        return said
+
+    def values(self) -> dict[str, float | None]:
+        """The cost for ``--json``."""
+        self.update()
+        hours = self.machine_seconds / 3600
+        price = self.price_per_hour
+        cost = None if price is None else round(hours * price, 4)
+        return {"machine_hours": round(hours, 4), "cost": cost}
 
 
 @dataclass(frozen=True)
@@ -61,7 +123,6 @@ class BulkOptions:
             ConfigError: the options contradict one another.
         """
         from dragoman.core.runners import InProcessRunner
-        from dragoman.workflows.work_meter import WorkMeter
 
         if self.cluster is not None and self.workers is not None:
             raise ConfigError("--workers are of this machine, and --cluster has its own; name one")

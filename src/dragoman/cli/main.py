@@ -32,9 +32,8 @@ from dragoman.cli.commands.corrections import corrections
 from dragoman.cli.commands.distill import distill
 from dragoman.cli.commands.embed import embed
 from dragoman.cli.commands.evaluation import evaluate
-from dragoman.cli.commands.export import export
 from dragoman.cli.commands.filter import filter_
-from dragoman.cli.commands.import_ import import_foreign
+from dragoman.cli.commands.foreign_models import export, import_foreign
 from dragoman.cli.commands.init import init
 from dragoman.cli.commands.inspection import cost, doctor, recipes
 from dragoman.cli.commands.install import install, pack

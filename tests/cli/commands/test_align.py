@@ -151,7 +151,7 @@ def test_links_are_of_the_lines_in_their_context(
     targets = outcome.out.splitlines()
     found = links.read_text("utf-8")
 
-    monkeypatch.setattr("dragoman.cli.alignment_output._TOGETHER", 1)  # context across batches
+    monkeypatch.setattr("dragoman.cli.translated_lines._TOGETHER", 1)  # context across batches
     assert dragoman(*given, stdin="\n".join(sources).encode()).out == outcome.out
     assert links.read_text("utf-8") == found
 

@@ -11,9 +11,9 @@ import pytest
 from command_line import CommandLine, one_error
 from tiny_model import save_tiny_model
 
+from dragoman.cli.bulk_options import WorkMeter
 from dragoman.core.runners import InProcessRunner
 from dragoman.workflows.progress import INTERVAL_SECONDS
-from dragoman.workflows.work_meter import WorkMeter
 
 HERE = ("--workers", 0)
 

@@ -16,7 +16,7 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.workflows.reports.length_report import system_names
+from dragoman.workflows.reports.score_tables import system_names
 
 REFERENCES = [f"der {n}te Hund sieht die Katze im Haus {n}" for n in range(40)]
 GOOD = [line.replace("Haus", "Hause") for line in REFERENCES]

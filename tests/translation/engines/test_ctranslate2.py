@@ -21,7 +21,7 @@ from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator
-from dragoman.workflows.adapter_merging import merge_adapter
+from dragoman.workflows.derived_models import merge_adapter
 
 WORDS = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "near", "river"]
 SIZES: dict[str, Any] = {

@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 from invented import facts, pieces
 
 from dragoman.workflows.init import choose
-from dragoman.workflows.init.choose import choose_size, choose_step, plan_training, worth_measuring
-from dragoman.workflows.init.sizes import SIZES, Size, plan_vocabulary, smaller_vocabularies
+from dragoman.workflows.init.choose import (
+    SIZES,
+    Size,
+    choose_size,
+    choose_step,
+    plan_training,
+    plan_vocabulary,
+    smaller_vocabularies,
+    worth_measuring,
+)
 
 NAMES = [size.name for size in SIZES]
 LAPTOP = {"tiny": 9000.0, "small": 4500.0, "medium": 1500.0, "base": 150.0}

@@ -14,7 +14,14 @@ from dragoman.evaluation.metrics import BleuTokenizer
 from dragoman.models import TransformerConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.workflows.init.choose import choose_step, plan_training
+from dragoman.workflows.init.choose import (
+    SIZES,
+    Size,
+    choose_step,
+    plan_training,
+    plan_vocabulary,
+    smaller_vocabularies,
+)
 from dragoman.workflows.init.commented_recipe import (
     Chosen,
     Parts,
@@ -22,7 +29,6 @@ from dragoman.workflows.init.commented_recipe import (
     notes_of,
     values_of,
 )
-from dragoman.workflows.init.sizes import SIZES, Size, plan_vocabulary, smaller_vocabularies
 
 
 def chosen_for(

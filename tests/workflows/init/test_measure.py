@@ -12,9 +12,9 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.workflows.init.choose import SIZES
 from dragoman.workflows.init.look import Facts, look_at
 from dragoman.workflows.init.measure import EncodedSample, encode, measure_speed
-from dragoman.workflows.init.sizes import SIZES
 
 
 @pytest.mark.parametrize(("added", "spells_bytes"), [("", False), ("…", True), ("😀", True)])

@@ -21,8 +21,7 @@ from dragoman.workflows.reports.plots import (
     reliability_diagram,
     several_curves,
 )
-from dragoman.workflows.reports.run_records import dev_figures, figure_label
-from dragoman.workflows.reports.training_curves import RunCurves
+from dragoman.workflows.reports.training_curves import RunCurves, dev_figures, figure_label
 
 VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
 

@@ -15,7 +15,6 @@ from dragoman.text.formats import Pair
 from dragoman.translation.translator import Translator
 from dragoman.workflows.reports.figures import to_svg
 from dragoman.workflows.reports.plots import demo_picture, learning_curves
-from dragoman.workflows.reports.run_records import read_records
 from dragoman.workflows.reports.run_report import (
     Sample,
     Samples,
@@ -25,6 +24,7 @@ from dragoman.workflows.reports.run_report import (
     translate_samples,
     write_report,
 )
+from dragoman.workflows.reports.training_curves import read_records
 
 VOID = {"meta", "br"}
 

@@ -18,11 +18,11 @@ from dragoman.workflows.progress import is_quiet, tell, write_line
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
+    from dragoman.cli.bulk_options import WorkMeter
     from dragoman.core.runners import Runner
     from dragoman.data.bulk.bulk_text import BulkText
     from dragoman.recipe import ExperimentConfig
     from dragoman.text.corpora.cleaning_report import CleaningReport
-    from dragoman.workflows.work_meter import WorkMeter
 
 # As in data.bulk.text_plan and translation.synthesis, which --help need not import.
 _SHARD_PAIRS = 50_000

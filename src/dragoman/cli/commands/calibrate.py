@@ -75,7 +75,7 @@ def calibrate(
       dragoman calibrate models/my test.en test.de --check --picture reliability.svg
       dragoman calibrate models/a models/b dev.en dev.de --output both.json
     """
-    from dragoman.workflows.reports.reliability_report import draw, table
+    from dragoman.workflows.reports.score_tables import draw_reliability, reliability_table
 
     models, texts = models_and_text(paths)
     _check_options(options, check=check, exact=exact, above=above, output=output, picture=picture)
@@ -93,12 +93,12 @@ def calibrate(
         text = _text(system, texts, dev_set)
         found = _calibrated(system, text, _criterion(above, exact=exact), written)
     if picture is not None:
-        draw(found.reliability, str(found.calibration.right), picture)
+        draw_reliability(found.reliability, str(found.calibration.right), picture)
     if as_json:
         print_json(_values(found, text, written))
         return
     click.echo(_heading(found, text, is_new=written is not None))
-    click.echo(table(found.reliability))
+    click.echo(reliability_table(found.reliability))
     if written is not None:
         given = "" if system.adapter is None else f" --adapter {in_shell(system.adapter)}"
         given += "" if output is None else f" --calibration {in_shell(written)}"

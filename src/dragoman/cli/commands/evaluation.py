@@ -18,7 +18,7 @@ from dragoman.workflows.results import print_json
 if TYPE_CHECKING:
     from dragoman.evaluation.metrics import EvaluationConfig, Score, SourceSide
     from dragoman.evaluation.significance import SignificanceTest
-    from dragoman.workflows.reports.length_report import LengthReport
+    from dragoman.workflows.reports.score_tables import LengthReport
 
 log = logging.getLogger(__name__)
 
@@ -327,7 +327,7 @@ def _by_length(
         return None
     from dragoman.evaluation.lengths import score_by_length
     from dragoman.text.lines import read_lines
-    from dragoman.workflows.reports.length_report import LengthReport, source_lengths, system_names
+    from dragoman.workflows.reports.score_tables import LengthReport, source_lengths, system_names
 
     translations = translations | {path: _read(path) for path in options["beside"]}
     systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))

@@ -70,7 +70,7 @@ def init(
 
 
 def _summary(started: Started) -> str:
-    from dragoman.workflows.init.sizes import script_names
+    from dragoman.workflows.init.choose import script_names
 
     chosen = started.chosen
     facts, plan, vocabulary = chosen.facts, chosen.plan, chosen.vocabulary

@@ -139,7 +139,7 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
       dragoman average runs/my --last 5 --output models/my
       dragoman average runs/my/checkpoints/step-00{1000,2000} --output models/my
     """
-    from dragoman.workflows.checkpoint_averaging import average_models
+    from dragoman.workflows.derived_models import average_models
 
     chosen = average_models(paths, last, output)
     if as_json:
@@ -166,7 +166,7 @@ def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
     Example:
       dragoman merge runs/general --adapter runs/ui --output models/ui
     """
-    from dragoman.workflows.adapter_merging import merge_adapter
+    from dragoman.workflows.derived_models import merge_adapter
 
     merge_adapter(model, adapter, output)
     if as_json:

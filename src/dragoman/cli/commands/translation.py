@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.alignment_output import AlignmentOutput
 from dragoman.cli.commands.filter import filter_, filter_options, filter_pairs
 from dragoman.cli.option_types import MODEL, PATH, PATH_AS_TYPED, STREAM
 from dragoman.cli.options import device_option, input_option, is_directory, json_option
@@ -32,6 +31,7 @@ from dragoman.cli.translated_documents import (
     warn_of_documents,
 )
 from dragoman.cli.translated_lines import (
+    AlignmentOutput,
     LineReport,
     PrintedFields,
     json_line,

@@ -71,7 +71,7 @@ def tune(
     from dragoman.saved.system import write_system
     from dragoman.workflows.tuning import Tuning, read_grid, text_of_files, text_of_run
     from dragoman.workflows.tuning.grid import LM_WEIGHT
-    from dragoman.workflows.tuning.trial_table import table
+    from dragoman.workflows.tuning.trials import table
 
     models, texts = models_and_text(paths)
     is_weightless = options["language_model"] is not None and options["lm_weight"] is None

@@ -23,11 +23,11 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
         stream.write(table(found) + "\n")
     paths = [output / JSON_FILE, output / TABLE_FILE]
     try:
-        from dragoman.workflows.reports.figures import to_svg
+        from dragoman.workflows.reports.figures import write_picture
         from dragoman.workflows.reports.plots import comparison_picture
 
-        with atomic_write(output / PICTURE_FILE) as stream:
-            stream.write(to_svg(comparison_picture(found.to_json()), text_as_paths=True))
+        picture = comparison_picture(found.to_json())
+        write_picture(picture, output / PICTURE_FILE, text_as_paths=True)
         paths.append(output / PICTURE_FILE)
     except MissingExtraError as error:
         log.warning("no picture was drawn: %s", error)

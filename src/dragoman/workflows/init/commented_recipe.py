@@ -15,9 +15,15 @@ from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
-from dragoman.workflows.init.choose import Pieces, Plan
+from dragoman.workflows.init.choose import (
+    MANY_CHARACTERS,
+    SIZES,
+    Pieces,
+    Plan,
+    script_names,
+    shares_scripts,
+)
 from dragoman.workflows.init.look import Facts
-from dragoman.workflows.init.sizes import MANY_CHARACTERS, SIZES, script_names, shares_scripts
 
 _COLUMNS = 96
 _SAMPLED_EPOCHS = 40

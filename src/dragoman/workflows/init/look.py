@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
+from dragoman.core.errors import DataError
 from dragoman.text.corpora.cleaning import CleaningConfig, clean, held_out_keys, normalize
 from dragoman.text.corpora.cleaning_report import CleaningReport
 from dragoman.text.corpora.corpus import read_pairs
@@ -102,3 +105,80 @@ def look_at(
     source, target = (side.side(language) for side, language in zip(sides, languages, strict=True))
     dev, test = map(len, held_out)
     return Facts(report.kept, report.read, dropped, source, target, dev, test), sample.items
+
+
+BLOCK_PAIRS = 10
+"""Lines per block: neighbours are often similar, so they go to the same set."""
+
+
+MOST_DEV_PAIRS, MOST_TEST_PAIRS = 500, 1000
+"""A larger set would cost time in every validation and hardly be more informative."""
+
+
+_FEWEST_PAIRS = 100  # of each set, if an eighth of the text is as much
+
+
+_SMALLEST_TEXT = 8 * BLOCK_PAIRS
+
+
+def held_out_sizes(pairs: int) -> tuple[int, int]:
+    """Pairs of the dev and the test set of a text: a twentieth each, within bounds."""
+    wanted = max(_FEWEST_PAIRS, pairs // 20)
+    return tuple(min(most, wanted, pairs // 8) for most in (MOST_DEV_PAIRS, MOST_TEST_PAIRS))  # type: ignore[return-value]
+
+
+def hold_out(
+    part: CorpusPart, *, dev: list[Pair] | None, test: list[Pair] | None, seed: int = 1
+) -> tuple[list[Pair], list[Pair]]:
+    """Draw blocks of neighbouring pairs for the sets that are not given.
+
+    Only pairs that cleaning keeps are drawn, and none whose source or target is also in the other
+    set.  Memory use does not grow with the text.
+
+    Args:
+        part: the text.
+        dev: the dev set, if given.
+        test: the test set, if given.
+        seed: the same text and seed give the same sets.
+
+    Returns:
+        The dev and the test set, in the order of the text.
+
+    Raises:
+        DataError: the text cannot be read, or is too small.
+    """
+    given = held_out_keys([*(dev or ()), *(test or ())])
+    report = CleaningReport()
+    drawn: Reservoir[list[Pair]] = Reservoir(
+        (MOST_DEV_PAIRS + MOST_TEST_PAIRS) // BLOCK_PAIRS, seed
+    )
+    kept = clean(read_pairs(part), CleaningConfig(), report, part=part.name, held_out=given)
+    while block := list(islice(kept, BLOCK_PAIRS)):
+        drawn.add(block)
+    if report.kept < _SMALLEST_TEXT:
+        raise DataError(
+            f"{part.name}: {report.kept} of {report.read} pairs remain after cleaning, too "
+            f"few to split dev and test sets off; give at least {_SMALLEST_TEXT}"
+        )
+    blocks = drawn.items
+    random.Random(seed).shuffle(blocks)
+    dev_size, test_size = held_out_sizes(report.kept)
+    blocks_left = iter(blocks)
+    if test is None:
+        test = list(_filled_up(blocks_left, test_size))
+    if dev is None:
+        keys = held_out_keys(test)
+        fresh = (
+            [pair for pair in block if keys.isdisjoint(held_out_keys([pair]))]
+            for block in blocks_left
+        )
+        dev = list(_filled_up(fresh, dev_size))
+    return dev, test
+
+
+def _filled_up(blocks: Iterator[list[Pair]], size: int) -> list[Pair]:
+    """Whole blocks until there are ``size`` pairs."""
+    pairs: list[Pair] = []
+    while len(pairs) < size and (block := next(blocks, None)) is not None:
+        pairs += block
+    return sorted(pairs, key=lambda pair: pair.line)

@@ -20,9 +20,8 @@ from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import Unknown
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig
-from dragoman.workflows.init.choose import Pieces
+from dragoman.workflows.init.choose import Pieces, Size, plan_vocabulary, smaller_vocabularies
 from dragoman.workflows.init.look import Facts
-from dragoman.workflows.init.sizes import Size, plan_vocabulary, smaller_vocabularies
 from dragoman.workflows.rehearsal import Rehearsal
 
 _SECONDS = 4.0  # of training steps per measured model

@@ -33,8 +33,7 @@ from dragoman.workflows.init.commented_recipe import (
     notes_of,
     values_of,
 )
-from dragoman.workflows.init.look import Facts, look_at
-from dragoman.workflows.init.split import hold_out
+from dragoman.workflows.init.look import Facts, hold_out, look_at
 from dragoman.workflows.material import Material
 
 Tell = Callable[[str], None]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.reliability import Reliability
-from dragoman.workflows.reports.picture_text import plain
-from dragoman.workflows.reports.run_records import Records, dev_figures, figure_label
+from dragoman.workflows.reports import plain
+from dragoman.workflows.reports.training_curves import Records, dev_figures, figure_label
 
 if TYPE_CHECKING:
     from dragoman.workflows.reports.training_curves import Axis, RunCurves

@@ -37,7 +37,7 @@ from dragoman.workflows.reports.figures import to_svg
 from dragoman.workflows.reports.heat_map import HeatMap, heat_map
 from dragoman.workflows.reports.pages import Markup, render
 from dragoman.workflows.reports.plots import learning_curves
-from dragoman.workflows.reports.run_records import read_records
+from dragoman.workflows.reports.training_curves import read_records
 
 REPORT_FILE = "report.html"
 _READ, _RANDOM, _WORST = 400, 20, 10

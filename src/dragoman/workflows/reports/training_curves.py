@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from typing import Any, Literal
 
 from dragoman.core.errors import SavedError
 from dragoman.core.text_tables import markdown_table
-from dragoman.evaluation.metrics import higher_is_better
+from dragoman.evaluation.metric_names import metric_names
+from dragoman.evaluation.metrics import higher_is_better, metric_named
 from dragoman.experiment import METRICS_FILE
-from dragoman.workflows.reports.run_records import Records, dev_figures, figure_label, read_records
 
 Axis = Literal["step", "tokens", "minutes"]
 """Horizontal axis of curves: steps, millions of target tokens, or minutes of training."""
@@ -124,3 +125,36 @@ def curves_table(curves: Sequence[RunCurves]) -> str:
             cells.append(f"{best['value']:.2f} ({best['step']:,})" if best else "")
         rows.append(cells)
     return markdown_table(titles, rows, "l" + "r" * (len(titles) - 1))
+
+
+_ROUND_TRIP = "round_trip"
+
+
+Records = Sequence[dict[str, Any]]
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of ``metrics.jsonl``, without a line cut by a crash; empty if it is missing."""
+    records = []
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        try:
+            records.append(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+    return records
+
+
+def dev_figures() -> list[str]:
+    """Figures of a dev set besides loss and perplexity, in the order of reports."""
+    return [*metric_names(), _ROUND_TRIP]
+
+
+def figure_label(figure: str) -> str:
+    """The label of a figure of a dev set in reports."""
+    if figure == _ROUND_TRIP:
+        return "BLEU of round trips"
+    return "dev loss" if figure == "loss" else metric_named(figure).label

@@ -13,7 +13,7 @@ from html import escape
 from dragoman.core.constituency import Leaf, Tree
 from dragoman.core.linear_trees import WORD
 from dragoman.core.text_tables import display_width
-from dragoman.workflows.reports.picture_text import plain
+from dragoman.workflows.reports import plain
 
 _CHARACTER, _FONT, _ROW, _GAP, _MARGIN = 7.4, 13, 42, 14, 12  # pixels
 _LABEL, _TAG, _TEXT, _EDGE = "#1f3b73", "#8a5a00", "#111", "#9aa5b1"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.workflows.init.look import look_at
-from dragoman.workflows.init.split import BLOCK_PAIRS, held_out_sizes, hold_out
+from dragoman.workflows.init.look import BLOCK_PAIRS, held_out_sizes, hold_out, look_at
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]]) -> CorpusPart:

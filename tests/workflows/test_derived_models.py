@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_adapter, save_tiny_model
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters, is_factor, merged
-from dragoman.saved.model import load_model
+from dragoman.saved.model import CARD_FILE, load_model
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.saved.weights import WEIGHTS_FILE, weights_of
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import Progress, path_of, write_checkpoint
-from dragoman.workflows.checkpoint_averaging import average_models
+from dragoman.workflows.derived_models import average_models, merge_adapter
 
 
 def checkpoint(run: Path, step: int, seed: int, rank: int = 2) -> Path:
@@ -114,3 +114,18 @@ def test_models_that_read_something_else_are_not_averaged(tmp_path: Path) -> Non
         for pair in (("alone", name), (name, "alone")):
             with pytest.raises(SavedError, match=f"of another configuration: .*{name}"):
                 average_models([made[one] for one in pair], 5, tmp_path / "mean")
+
+
+def test_the_card_keeps_that_of_the_model(tmp_path: Path) -> None:
+    """What people wrote into it too, such as a licence."""
+    model = save_tiny_model(tmp_path / "model")
+    (model / CARD_FILE).write_text("# Mine\n\nLicence: CC-BY-4.0.\n", encoding="utf-8")
+    adapter = save_tiny_adapter(tmp_path / "adapter.safetensors", model)
+    merge_adapter(model, adapter, tmp_path / "merged")
+    card = (tmp_path / "merged" / CARD_FILE).read_text(encoding="utf-8")
+    assert "made with Dragoman. It is the model with the weights" in card
+    assert "\n> # Mine\n>\n> Licence: CC-BY-4.0.\n" in card
+    assert "not recorded here" not in card
+    (model / CARD_FILE).unlink()
+    merge_adapter(model, adapter, tmp_path / "again")
+    assert "not recorded here" in (tmp_path / "again" / CARD_FILE).read_text(encoding="utf-8")

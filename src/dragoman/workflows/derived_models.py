@@ -1,4 +1,4 @@
-"""A model averaged from several checkpoints, of one run or named individually."""
+"""Models made from the weights of others: the mean of checkpoints, or a model with its adapter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.run.training_facts import training_text
+from dragoman.saved.adapter import read_adapter
 from dragoman.saved.directions import check_same_languages
 from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
@@ -23,13 +25,14 @@ from dragoman.saved.model import (
     MODEL_DIRECTORY,
     home_of,
     load_model,
+    model_directory,
     read_card,
     read_merged_weights,
     save_model,
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
 from dragoman.saved.saved_config import SavedModel
-from dragoman.saved.weights import WEIGHTS_FILE, average_weights
+from dragoman.saved.weights import WEIGHTS_FILE, average_weights, weights_of
 from dragoman.training.checkpoint import newest_checkpoints, read_progress
 from dragoman.training.warm_start import OF_TRAINING, differences_of_kind
 
@@ -54,20 +57,23 @@ def _average(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
         _check_alike(first, load_model(path, "cpu"))
-    weights = _mean(chosen)
+    _save(
+        output,
+        first,
+        _mean(chosen),
+        origin=f"It is the mean of {len(chosen)} {_kind(chosen)}.",
+        facts=_facts(chosen),
+        earlier=[card for path in chosen if (card := read_card(path)) is not None],
+        kept=pieces_beside(chosen[0]),
+    )
+    return chosen
+
+
+def _save(output: Path, like: SavedModel, weights: dict[str, Tensor], **beside: Any) -> None:
+    """Save a model, and keep others from the run that ``output`` is in, if any, meanwhile."""
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
-        save_model(
-            output,
-            first.config,
-            first.vocabularies,
-            weights,
-            origin=f"It is the mean of {len(chosen)} {_kind(chosen)}.",
-            facts=_facts(chosen),
-            earlier=[card for path in chosen if (card := read_card(path)) is not None],
-            kept=pieces_beside(chosen[0]),
-        )
-    return chosen
+        save_model(output, like.config, like.vocabularies, weights, **beside)
 
 
 def _mean(chosen: Sequence[Path]) -> dict[str, Tensor]:
@@ -148,3 +154,33 @@ def _check_alike(first: SavedModel, other: SavedModel) -> None:
             f"{'; '.join(found)}"
         )
     check_same_languages(first, other)
+
+
+def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
+    """Write a model whose weights are those of another with an adapter.
+
+    Args:
+        model: a model, run or checkpoint.
+        adapter: a file, or the run that it was trained in.
+        output: a directory that does not exist.
+    """
+    with new_output(output, "name a directory that does not"):
+        merged_in = read_adapter(adapter)
+        saved = load_model(model, "cpu", merged_in)
+        cards = [_card(model), _card(merged_in.path.parent)]
+        _save(
+            output,
+            saved,
+            weights_of(saved.model),
+            origin=f"It is the model with the weights {merged_in.of} and an adapter.",
+            earlier=[card for card in cards if card is not None],
+            kept=pieces_beside(saved.path),
+        )
+
+
+def _card(path: Path) -> str | None:
+    """The card of a model or run; None without a card, as beside a copied adapter."""
+    try:
+        return read_card(model_directory(path))
+    except SavedError:
+        return None

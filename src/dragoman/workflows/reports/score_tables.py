@@ -1,4 +1,4 @@
-"""Scores by the length of the source, as a table and a picture."""
+"""Scores by confidence and by length of the source, as tables and pictures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,53 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.files import atomic_write
 from dragoman.core.text_tables import markdown_table
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.metrics import Score
+from dragoman.evaluation.reliability import Bin, Reliability
+
+
+def reliability_table(found: Reliability) -> str:
+    """The figures, then Markdown with a row for each bin that has lines."""
+    low, high = found.calibration_error_interval
+    auc = "-"
+    if found.auc is not None and found.auc_interval is not None:
+        auc = f"{found.auc:.3f} (95 %: {found.auc_interval[0]:.3f} to {found.auc_interval[1]:.3f})"
+    lines = [
+        f"{found.lines:,} lines: {found.right:.1%} right, mean confidence {found.confidence:.1%}",
+        f"expected calibration error: {found.calibration_error:.3f} "
+        f"(95 %: {low:.3f} to {high:.3f}; {found.error_by_chance:.3f} by chance alone)",
+        f"Brier score: {found.brier:.3f}",
+        f"AUC: {auc}",
+        "",
+        markdown_table(
+            ["confidence", "lines", "mean", "right", "95 %"],
+            [_bin_cells(one) for one in found.bins if one.lines],
+            "lrrrl",
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _bin_cells(one: Bin) -> list[str]:
+    assert one.right is not None and one.interval is not None, "it has lines"
+    low, high = one.interval
+    return [
+        f"{one.lower:.1f} to {one.upper:.1f}",
+        f"{one.lines:,}",
+        f"{one.confidence:.2f}",
+        f"{one.right:.2f}",
+        f"{low:.2f} to {high:.2f}",
+    ]
+
+
+def draw_reliability(found: Reliability, right: str, path: Path) -> None:
+    """Write the reliability diagram (SVG); ``right`` is the criterion for a right translation."""
+    from dragoman.workflows.reports.figures import write_picture
+    from dragoman.workflows.reports.plots import reliability_diagram
+
+    title = f"{right}; calibration error {found.calibration_error:.3f}"
+    write_picture(reliability_diagram(found, title), path, text_as_paths=True)
 
 
 def system_names(files: Sequence[Path]) -> list[str]:
@@ -59,12 +102,10 @@ class LengthReport:
 
     def draw(self, path: Path) -> None:
         """Write the table as a picture (SVG)."""
-        from dragoman.workflows.reports.figures import to_svg
+        from dragoman.workflows.reports.figures import write_picture
         from dragoman.workflows.reports.plots import length_picture
 
-        picture = to_svg(length_picture(self.buckets, self.unit), text_as_paths=True)
-        with atomic_write(path) as stream:
-            stream.write(picture)
+        write_picture(length_picture(self.buckets, self.unit), path, text_as_paths=True)
 
 
 def _cell(score: Score) -> str:
