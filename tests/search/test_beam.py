@@ -18,8 +18,7 @@ from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
 from dragoman.search.beam import Beams, Candidates, EarlyEnd, Finished
-from dragoman.search.hypothesis_scorer import HypothesisScorer
-from dragoman.search.penalties import Penalties
+from dragoman.search.penalties import HypothesisScorer, Penalties
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]

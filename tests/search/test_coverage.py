@@ -25,7 +25,7 @@ from dragoman.search import (
     SamplingConfig,
     Scorer,
     SearchConfig,
-    hypothesis_scorer,
+    penalties,
     score_targets,
     search,
 )
@@ -228,7 +228,7 @@ def test_neither_batch_nor_order_matters(
     order = [2, 0, 3, 1]
     shuffled = search(scorer, *pad_sources([LINES[n] for n in order]), options, numbers=order)
     assert_same(shuffled, [together[n] for n in order])
-    monkeypatch.setattr(hypothesis_scorer, "_PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(penalties, "_PAIRS_AT_ONCE", 1)
     assert_same(search(scorer, *pad_sources(LINES), options), together)
 
 

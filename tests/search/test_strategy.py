@@ -30,6 +30,7 @@ from dragoman.search import (
     search,
 )
 from dragoman.search.beam import beam_search
+from dragoman.search.constraints import SearchTask
 from dragoman.search.penalties import Penalties
 from dragoman.search.strategy import build_rules
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
@@ -69,16 +70,8 @@ def test_a_beam_of_one_is_greedy(build: Build, pad: Pad, lines: list[list[int]],
     greedy = search(scorer, source, mask, GREEDY)
     with torch.inference_mode():
         rules = build_rules(mask, GREEDY)
-        of_one = beam_search(
-            scorer,
-            source,
-            mask,
-            rules,
-            beam=1,
-            nbest=1,
-            penalties=Penalties(0.6),
-            early_end="quick",
-        )
+        task = SearchTask(scorer, source, mask, rules, Penalties(0.6))
+        of_one = beam_search(task, beam=1, nbest=1, early_end="quick")
     assert_same(of_one, greedy)
 
 

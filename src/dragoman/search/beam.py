@@ -29,12 +29,10 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
+from dragoman.search.constraints import PartialOutputs, SearchTask, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, rank, steps
-from dragoman.search.hypothesis_scorer import HypothesisScorer
-from dragoman.search.penalties import Penalties, length_penalty
+from dragoman.search.penalties import HypothesisScorer, length_penalty
 from dragoman.search.ranking import best
-from dragoman.search.scorer import Scorer
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 EarlyEnd = Literal["exact", "quick"]
@@ -43,33 +41,21 @@ _IMPOSSIBLE = float("-inf")
 
 
 def beam_search(
-    scorer: Scorer,
-    source: Tensor,
-    source_mask: Tensor,
-    rules: Rules,
-    *,
-    beam: int,
-    nbest: int,
-    penalties: Penalties,
-    early_end: EarlyEnd = "exact",
+    task: SearchTask, *, beam: int, nbest: int, early_end: EarlyEnd = "exact"
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best finished hypotheses of each sentence, distinct, best first.
 
     Args:
-        scorer: gives log-probabilities.
-        source: ids ``(batch, source)``.
-        source_mask: ``(batch, source)``, True is a real token.
-        rules: constraints on the output.
+        task: the batch.
         beam: maximum unfinished hypotheses per sentence.
         nbest: hypotheses wanted, at most ``beam``; fewer are returned where fewer are possible.
-        penalties: of length and coverage, for ranking hypotheses.
         early_end: when search for a sentence may end before the length limit; ``quick`` with a
             beam of one is greedy search.
     """
-    memory = scorer.encode(source, source_mask)
+    scorer, source, rules = task.scorer, task.source, task.rules
+    memory = scorer.encode(source, task.source_mask)
     state = scorer.start(memory)
-    ranker = HypothesisScorer(scorer, source_mask, penalties)
-    finished = Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
+    finished = Finished.of(task, beam, nbest, early_end)
     beams: Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     while len(sentences):
@@ -113,9 +99,9 @@ class Beams:
         """Hypotheses one piece further.
 
         Args:
-            rows: those that go on, ``(sentences * width,)``.
+            rows: the hypotheses that go on, ``(sentences * width,)``.
             scores: of the continuations, ``(sentences, width)``.
-            pieces: that are added, ``(sentences, width)``.
+            pieces: the pieces to add, ``(sentences, width)``.
         """
         history = torch.cat([self.history[rows], pieces.view(-1, 1)], dim=1)
         return Beams(scores, history, torch.cat([self.running[rows], scores.view(-1, 1)], dim=1))
@@ -143,10 +129,7 @@ class Candidates:
 def _continuations(beams: Beams, scores: Tensor, beam: int) -> Candidates:
     """The ``2 * beam`` best continuations: at most ``beam`` of them end, and ``beam`` remain.
 
-    Args:
-        beams: the hypotheses so far, ``width`` for each sentence.
-        scores: log-probabilities of their next pieces, ``(sentences * width, vocabulary)``.
-        beam: maximum unfinished hypotheses per sentence.
+    ``scores`` are log-probabilities of next pieces, ``(sentences * width, vocabulary)``.
     """
     sentences, width = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
@@ -181,6 +164,12 @@ class Finished:
         # The lowest score of a full n-best list. An equal score may still enter, by lower ids.
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
+    @classmethod
+    def of(cls, task: SearchTask, beam: int, nbest: int, early_end: EarlyEnd) -> Finished:
+        """No hypotheses yet of a batch."""
+        ranker = HypothesisScorer(task.scorer, task.source_mask, task.penalties)
+        return cls(task.rules.limits, ranker, beam, nbest, quick=early_end == "quick")
+
     def found(self, sentences: Tensor) -> Tensor:
         """Whether sentences have a finished hypothesis, ``(sentences,)``."""
         return self._counts[sentences] > 0
@@ -202,22 +191,20 @@ class Finished:
             numbers.tolist(), outputs, totals, ranked, running, strict=True
         ):
             ended, each = len(ids) < self._limits[number], steps([*before, log_probability])
-            found = Hypothesis(ids, score, log_probability, ended, token_scores=each)
-            self.hypotheses[number] = rank([*self.hypotheses[number], found])[: self._nbest]
+            new = Hypothesis(ids, score, log_probability, ended, token_scores=each)
+            self.hypotheses[number] = rank([*self.hypotheses[number], new])[: self._nbest]
         lowest = [self._lowest(number) for number in numbers.tolist()]
         self._thresholds[numbers] = self._thresholds.new_tensor(lowest)
 
     def _lowest(self, number: int) -> float:
-        found = self.hypotheses[number]
-        return found[-1].score if len(found) == self._nbest else _IMPOSSIBLE
+        ranked = self.hypotheses[number]
+        return ranked[-1].score if len(ranked) == self._nbest else _IMPOSSIBLE
 
     def unsettled(self, sentences: Tensor, scores: Tensor) -> Tensor:
         """Sentences that need more search, ``(sentences,)``.
 
-        Args:
-            sentences: their numbers, ``(sentences,)``.
-            scores: log-probability of each sentence's likeliest unfinished hypothesis, -inf without
-                one.
+        ``scores`` has the log-probability of each sentence's likeliest unfinished hypothesis, -inf
+        if it has none.
         """
         bounds = scores.double() / self._kindest[sentences]
         needed = (bounds >= self._thresholds[sentences]) & scores.isfinite()

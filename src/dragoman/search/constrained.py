@@ -15,8 +15,6 @@ If the length limit comes first, the hypothesis with most pieces of phrases is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -25,57 +23,42 @@ from dragoman.search.beam import Beams, Candidates, EarlyEnd, Finished
 from dragoman.search.constraints import (
     PartialOutputs,
     Rules,
+    SearchTask,
     close_dead_ends,
     some_probability,
 )
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.hypothesis_scorer import HypothesisScorer
-from dragoman.search.penalties import Penalties
-from dragoman.search.phrases import NONE, Phrase, PhraseProgress, PhraseTable, WordEdges
+from dragoman.search.phrases import NONE, PhraseProgress, PhraseTable
 from dragoman.search.ranking import best
-from dragoman.search.scorer import Scorer
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 _IMPOSSIBLE = float("-inf")
 
 
 def constrained_search(
-    scorer: Scorer,
-    source: Tensor,
-    source_mask: Tensor,
-    rules: Rules,
+    task: SearchTask,
+    table: PhraseTable,
     *,
-    phrases: Sequence[Sequence[Phrase]],
-    edges: WordEdges,
-    restart: int | None = None,
     beam: int,
     nbest: int,
-    penalties: Penalties,
     early_end: EarlyEnd = "exact",
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best hypotheses of each sentence that contain its phrases.
 
-    Phrases override the prohibitions of ``rules``, but not its requirements, such as a prefix, or
+    Phrases override the prohibitions of the rules, but not their requirements, such as a prefix, or
     whole characters.
 
     Args:
-        scorer: gives log-probabilities.
-        source: ids ``(batch, source)``.
-        source_mask: ``(batch, source)``, True is a real token.
-        rules: other constraints on the output.
-        phrases: of each sentence.
-        edges: of the target vocabulary.
-        restart: id behind the last of which the phrases must be; None: anywhere.
+        task: the batch.
+        table: its phrases.
         beam: maximum unfinished hypotheses per sentence, at least 2.
         nbest: hypotheses wanted, at most ``beam``.
-        penalties: of length and coverage.
         early_end: as in :func:`~dragoman.search.beam.beam_search`.
     """
-    memory = scorer.encode(source, source_mask)
+    scorer, source = task.scorer, task.source
+    memory = scorer.encode(source, task.source_mask)
     state = scorer.start(memory, beam)
-    ranker = HypothesisScorer(scorer, source_mask, penalties)
-    finished = Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
-    table = PhraseTable(phrases, edges, source.device, restart)
+    finished = Finished.of(task, beam, nbest, early_end)
     beams: Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     progress = table.start(sentences.repeat_interleave(beam))
@@ -84,7 +67,7 @@ def constrained_search(
         log_probabilities, state = scorer.step(previous, memory, state)
         scores = log_probabilities[:, 0]  # (sentences * beam, vocabulary)
         beams = beams or Beams.first(len(source), beam, scores)
-        step = _Step(table, rules, beams, scores, progress)
+        step = _Step(table, task.rules, beams, scores, progress)
         finished.add(sentences, memory, beams, step.ending(finished.found(sentences)))
         kept, order = step.unfinished()
 
@@ -101,12 +84,7 @@ def constrained_search(
 class _Step:
     """The continuations of every hypothesis at one step.
 
-    Args:
-        table: the phrases.
-        rules: other constraints on the output.
-        beams: the hypotheses so far.
-        scores: log-probabilities of the next piece, ``(sentences * beam, vocabulary)``.
-        progress: of the hypotheses with their phrases.
+    ``scores`` are log-probabilities of the next piece, ``(sentences * beam, vocabulary)``.
     """
 
     def __init__(
@@ -165,8 +143,7 @@ class _Step:
     def ending(self, found: Tensor) -> Candidates:
         """The best hypotheses that end; without all phrases only at the limit, as a last resort.
 
-        Args:
-            found: sentences that have a finished hypothesis, ``(sentences,)``.
+        ``found`` marks the sentences that have a finished hypothesis, ``(sentences,)``.
         """
         possible = (self._pieces == EOS) & self._totals.isfinite()
         # As in a plain beam, an end counts if it is among the best continuations of its bank.

@@ -18,7 +18,10 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
+from dragoman.search.penalties import Penalties
+from dragoman.search.scorer import Scorer
 from dragoman.text.vocabularies.vocabulary import EOS
 
 FREE = -1  # in place of an id: any piece may come next
@@ -65,24 +68,24 @@ class Requirement(Protocol):
 
 
 @dataclass(frozen=True)
-class Never:
+class Never(Constraint):
     """Symbols that are never output: padding, the begin symbol, tags of the vocabulary."""
 
     ids: Tensor  # (symbols,)
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid the symbols; see :meth:`Constraint.forbid`."""
         scores.index_fill_(1, self.ids, _FORBIDDEN)
 
 
 @dataclass(frozen=True)
-class NoRepeatedNgram:
+class NoRepeatedNgram(Constraint):
     """No sequence of ``size`` pieces occurs twice in an output."""
 
     size: int
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid pieces that would repeat an n-gram; see :meth:`Constraint.forbid`."""
         if partial.length < self.size:
             return
         ngrams = partial.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
@@ -94,13 +97,13 @@ class NoRepeatedNgram:
 
 
 @dataclass(frozen=True)
-class MinimumLength:
+class MinimumLength(Constraint):
     """No end symbol before ``length`` pieces, unless nothing else is left."""
 
     length: int
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid the end symbol; see :meth:`Constraint.forbid`."""
         if partial.length >= self.length:
             return
         ending = scores[:, EOS].clone()
@@ -109,7 +112,7 @@ class MinimumLength:
         scores[:, EOS] = torch.where(exhausted, ending, scores[:, EOS])
 
 
-class ForcedPrefix:
+class ForcedPrefix(Requirement):
     """Each output begins with the pieces given for its sentence."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
@@ -117,21 +120,21 @@ class ForcedPrefix:
         rows = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         self._ids = torch.tensor(rows, dtype=torch.int64, device=device).view(len(rows), width)
 
+    @override
     def required(self, partial: PartialOutputs) -> Tensor:
-        """The next piece of the prefix; see :meth:`Requirement.required`."""
         if partial.length >= self._ids.size(1):
             return torch.full_like(partial.sentences, FREE)
         return self._ids[partial.sentences, partial.length]
 
 
 @dataclass(frozen=True)
-class LengthLimit:
+class LengthLimit(Requirement):
     """An output ends at its maximum length in pieces at the latest."""
 
     pieces: Tensor  # (sentences,)
 
+    @override
     def required(self, partial: PartialOutputs) -> Tensor:
-        """The end symbol at the limit; see :meth:`Requirement.required`."""
         reached = self.pieces[partial.sentences] <= partial.length
         return torch.where(reached, EOS, FREE)
 
@@ -166,6 +169,17 @@ class Rules:
         return required != FREE
 
 
+@dataclass(frozen=True)
+class SearchTask:
+    """A batch to search."""
+
+    scorer: Scorer
+    source: Tensor  # (batch, source): ids
+    source_mask: Tensor  # (batch, source): True is a real token
+    rules: Rules
+    penalties: Penalties
+
+
 def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
     """End the rows without a finite continuation: only the end symbol may follow.
 
@@ -173,14 +187,10 @@ def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Ten
     they contain NaN or +inf, as after an overflow.
 
     Args:
-        scores: scores before the choice, ``(rows, vocabulary)``.
-        values: scores of the chosen pieces, ``(rows, chosen)``, best first; the first is not finite
-            in a row without a continuation.
+        scores: before the choice, ``(rows, vocabulary)``.
+        values: of the chosen pieces, ``(rows, chosen)``, best first; the first is not finite in a
+            row without a continuation.
         pieces: the chosen pieces, ``(rows, chosen)``.
-
-    Returns:
-        ``values`` and ``pieces``, in which these rows have the end symbol followed only by
-        forbidden pieces.
     """
     stuck = ~values[:, 0].isfinite()
     values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.repetition import least_loop, loop
-from dragoman.search.constraints import PartialOutputs
+from dragoman.search.constraints import Constraint, PartialOutputs
 from dragoman.search.hypothesis import REPETITION, TOO_LONG, Hypothesis
 
 SLACK = 5
@@ -37,10 +38,10 @@ class Bounds:
     def of(
         cls, source: Sequence[int], prefix: Sequence[int], ratio: float | None, factor: float
     ) -> Bounds:
-        """The bounds of a sentence.
+        """The bounds of a sentence, whose output may repeat what repeats in source or prefix.
 
         Args:
-            source: its pieces; an output may repeat what repeats here.
+            source: its pieces.
             prefix: pieces that its output begins with.
             ratio: usual number of target pieces per source piece; None if unknown.
             factor: multiple of the usual length from which an output is too long; 0 disables this.
@@ -61,13 +62,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class NoLoop:
+class NoLoop(Constraint):
     """No part of an output follows itself more often than its sentence allows."""
 
     repeats: Tensor  # (sentences,)
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid the piece that would close a loop; see :meth:`Constraint.forbid`."""
         history, size = partial.history, partial.length
         allowed = self.repeats[partial.sentences]  # (rows,)
         for length in range(1, min(_LONGEST_PART, (size + 1) // 3) + 1):
@@ -94,13 +95,12 @@ def without_faults(
         bounds: of each sentence.
         again: searches for some of them again; None keeps ``found``.
     """
-    marked = [_marked(one, bound) for one, bound in zip(found, bounds, strict=True)]
-    places = [place for place, one in enumerate(marked) if one[0].faults]
+    marked = [_marked(*pair) for pair in zip(found, bounds, strict=True)]
+    places = [place for place, (best, *_) in enumerate(marked) if best.faults]
     if again is None or not places:
         return marked
-    for place, others in zip(
-        places, again(places, [bounds[place] for place in places]), strict=True
-    ):
+    searched = again(places, [bounds[place] for place in places])
+    for place, others in zip(places, searched, strict=True):
         second = _marked(others, bounds[place])
         if _badness(second[0]) < _badness(marked[place][0]):
             marked[place] = second
@@ -108,10 +108,11 @@ def without_faults(
 
 
 def _marked(hypotheses: list[Hypothesis], bounds: Bounds) -> list[Hypothesis]:
-    found = [bounds.faults(one.ids) for one in hypotheses]
-    if not any(found):
+    faults = [bounds.faults(hypothesis.ids) for hypothesis in hypotheses]
+    if not any(faults):
         return hypotheses
-    return [replace(one, faults=faults) for one, faults in zip(hypotheses, found, strict=True)]
+    pairs = zip(hypotheses, faults, strict=True)
+    return [replace(hypothesis, faults=its_faults) for hypothesis, its_faults in pairs]
 
 
 def _badness(hypothesis: Hypothesis) -> int:

@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
+from dragoman.search.constraints import PartialOutputs, SearchTask, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, steps
-from dragoman.search.hypothesis_scorer import HypothesisScorer
-from dragoman.search.penalties import Penalties
-from dragoman.search.scorer import Scorer
+from dragoman.search.penalties import HypothesisScorer
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Choose = Callable[[Tensor, PartialOutputs], Tensor]
@@ -24,30 +22,22 @@ log-probability is not finite.
 """
 
 
-def follow_paths(
-    scorer: Scorer,
-    source: Tensor,
-    source_mask: Tensor,
-    rules: Rules,
-    choose: Choose,
-    *,
-    paths: int,
-    penalties: Penalties,
-) -> list[list[Hypothesis]]:
+def follow_paths(task: SearchTask, choose: Choose, *, paths: int) -> list[list[Hypothesis]]:
     """Extend every path by the piece that ``choose`` selects, until all have ended.
 
     A sentence leaves the batch when its ``paths`` rows have ended.
     """
-    found: list[list[Hypothesis]] = [[] for _ in source]
-    limits = rules.limits.tolist()
-    ranker = HypothesisScorer(scorer, source_mask, penalties)
-    memory = scorer.encode(source, source_mask)
+    scorer, source = task.scorer, task.source
+    hypotheses: list[list[Hypothesis]] = [[] for _ in source]
+    limits = task.rules.limits.tolist()
+    ranker = HypothesisScorer(scorer, task.source_mask, task.penalties)
+    memory = scorer.encode(source, task.source_mask)
     state = scorer.start(memory, paths)
     now = _Paths.first(len(source), paths, source.device)
     while len(now.sentences):
         scores, state = scorer.step(now.previous, memory, state)
         partial = PartialOutputs(now.history, now.sentences.repeat_interleave(paths))
-        rules.apply(scores[:, 0], partial)
+        task.rules.apply(scores[:, 0], partial)
         now = now.extended(scores[:, 0], choose(scores[:, 0], partial))
         done = now.ended.view(-1, paths).all(1)
         if done.any():
@@ -59,12 +49,12 @@ def follow_paths(
                 numbers.tolist(), outputs, ranked, totals, ending.running.tolist(), strict=True
             ):
                 ended, each = len(ids) < limits[number], steps(running[: len(ids) + 1])
-                one = Hypothesis(ids, score, log_probability, ended, token_scores=each)
-                found[number].append(one)
+                hypothesis = Hypothesis(ids, score, log_probability, ended, token_scores=each)
+                hypotheses[number].append(hypothesis)
             now = now.only(~done)
             memory = select(memory, (~done).nonzero().flatten())
             state = select(state, (~done).repeat_interleave(paths).nonzero().flatten())
-    return found
+    return hypotheses
 
 
 @dataclass(frozen=True)

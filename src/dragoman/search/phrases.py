@@ -80,13 +80,10 @@ class PhraseProgress:
 
 
 class PhraseTable:
-    """The phrases of a batch.
+    """The phrases of each sentence of a batch.
 
-    Args:
-        phrases: of each sentence; a phrase has at least one spelling, none of them empty.
-        edges: of the target vocabulary.
-        device: of the search.
-        restart: id at which counting of phrases starts anew; None: they count anywhere.
+    A phrase has at least one spelling, none of them empty.  At the id ``restart``, counting of
+    phrases starts anew.
     """
 
     def __init__(
@@ -146,12 +143,7 @@ class PhraseTable:
         return self.pieces_met(after) > self._pieces_of_met(before)
 
     def advance(self, progress: PhraseProgress, pieces: Tensor) -> PhraseProgress:
-        """The progress of every row after one more piece.
-
-        Args:
-            progress: of the rows.
-            pieces: the next piece of each row, ``(rows,)``.
-        """
+        """The progress of every row after one more piece; ``pieces`` are ``(rows,)``."""
         known = self._labels[progress.nodes] == pieces.unsqueeze(1)  # (rows, edges)
         edge, found = known.to(torch.uint8).argmax(1, keepdim=True), known.any(1)
         apart = progress.ended.unsqueeze(1)  # pieces of a met phrase begin no other

@@ -13,14 +13,10 @@ _BLOCK = 64  # pieces whose maximum is looked at before the pieces themselves
 
 
 def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The ``count`` highest scores of each row, best first, ties broken by lowest id.
+    """The ``count`` highest scores of each row and their ids, best first, each ``(rows, count)``.
 
-    Args:
-        scores: ``(rows, vocabulary)``, float32 or float64; -inf marks forbidden pieces.
-        count: at most ``vocabulary``.
-
-    Returns:
-        Scores and ids, each ``(rows, count)``.
+    Ties are broken by lowest id.  ``scores`` are ``(rows, vocabulary)``, float32 or float64; -inf
+    marks forbidden pieces.
     """
     if scores.dtype != torch.float32:  # for accurate references; twenty times slower
         values, ids = scores.sort(dim=1, descending=True, stable=True)

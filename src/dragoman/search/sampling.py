@@ -15,19 +15,16 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.config import Config
-from dragoman.search.constraints import PartialOutputs, Rules
+from dragoman.search.constraints import PartialOutputs, SearchTask
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.paths import follow_paths
-from dragoman.search.penalties import Penalties
 from dragoman.search.ranking import best
-from dragoman.search.scorer import Scorer
 
 
 class Filter:
-    """Restricts which pieces may be drawn; it always keeps the likeliest.
+    """Restricts which pieces may be drawn, by the value of its field in :class:`SamplingConfig`.
 
-    Args:
-        value: of its field in :class:`SamplingConfig`.
+    It always keeps the likeliest.
     """
 
     ranked: ClassVar[bool] = False
@@ -41,14 +38,11 @@ class Filter:
         return vocabulary
 
     def keeps(self, probabilities: Tensor) -> Tensor:
-        """Mark the pieces that may be drawn.
+        """True for a piece that may be drawn, ``(rows, pieces)``.
 
         Args:
             probabilities: of the pieces that :meth:`count` keeps, after temperature, ``(rows,
                 pieces)``, float64; each row sums to one.
-
-        Returns:
-            ``(rows, pieces)``, True for a piece that may be drawn.
         """
         return torch.ones_like(probabilities, dtype=torch.bool)
 
@@ -132,45 +126,36 @@ class SamplingConfig(Config):
 
 
 def sample(
-    scorer: Scorer,
-    source: Tensor,
-    source_mask: Tensor,
-    rules: Rules,
-    *,
-    config: SamplingConfig,
-    count: int,
-    penalties: Penalties,
-    numbers: Sequence[int],
+    task: SearchTask, config: SamplingConfig, count: int, numbers: Sequence[int]
 ) -> list[list[Hypothesis]]:
     """Independent samples for each sentence, best first; a sample may occur twice.
 
+    Hypotheses keep the scorer's log-probabilities, before temperature.
+
     Args:
-        scorer: gives log-probabilities; hypotheses keep these, before temperature.
-        source: ids ``(batch, source)``.
-        source_mask: ``(batch, source)``, True is a real token.
-        rules: constraints on the output.
+        task: the batch.
         config: temperature and filters.
         count: samples per sentence.
-        penalties: of length and coverage, in the score.
         numbers: of each sentence in the whole input.  They and the seed alone determine the random
             numbers of a sentence.
     """
     filters = config.filters()
-    draws = _draws(config.seed, numbers, count, int(rules.limits.max()) + 1).to(source.device)
+    longest = int(task.rules.limits.max())
+    draws = _draws(config.seed, numbers, count, longest + 1).to(task.source.device)
 
     def choose(scores: Tensor, partial: PartialOutputs) -> Tensor:
         path = torch.arange(len(scores), device=scores.device) % count
         uniform = draws[partial.sentences, path, partial.length]
         return draw(scores, uniform, config.temperature, filters)
 
-    found = follow_paths(
-        scorer, source, source_mask, rules, choose, paths=count, penalties=penalties
-    )
-    return [rank(samples) for samples in found]
+    return [rank(samples) for samples in follow_paths(task, choose, paths=count)]
 
 
 def draw(scores: Tensor, uniform: Tensor, temperature: float, filters: Sequence[Filter]) -> Tensor:
-    """One id for each row, by inversion of the cumulative distribution.
+    """One id for each row, ``(rows,)``, by inversion of the cumulative distribution.
+
+    For a row without a distribution (everything is forbidden, or the scores contain NaN or +inf),
+    this is a piece whose score is not finite.
 
     Args:
         scores: log-probabilities ``(rows, vocabulary)``, -inf where forbidden; the remaining
@@ -178,22 +163,18 @@ def draw(scores: Tensor, uniform: Tensor, temperature: float, filters: Sequence[
         uniform: random numbers in [0, 1), ``(rows,)``, float64.
         temperature: divisor of the scores.
         filters: of the pieces that may be drawn.
-
-    Returns:
-        Ids ``(rows,)``; for a row without a distribution (everything is forbidden, or the scores
-        contain NaN or +inf), a piece whose score is not finite.
     """
     ids = None
-    if any(one.ranked for one in filters):
+    if any(chosen.ranked for chosen in filters):
         vocabulary = scores.size(1)
-        scores, ids = best(scores, min(one.count(vocabulary) for one in filters))
+        scores, ids = best(scores, min(chosen.count(vocabulary) for chosen in filters))
     # Small probabilities would vanish from a long sum in float32. The largest score is shifted to
     # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
     probabilities = torch.softmax((scores.double() - highest) / temperature, dim=1)
     kept = probabilities
-    for one in filters:
-        kept = kept.masked_fill(~one.keeps(probabilities), 0.0)
+    for chosen in filters:
+        kept = kept.masked_fill(~chosen.keeps(probabilities), 0.0)
     cumulative = kept.cumsum(1)
     total = cumulative[:, -1:].contiguous()
     place = torch.searchsorted(cumulative, uniform.unsqueeze(1) * total, right=True)

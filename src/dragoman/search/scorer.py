@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State, TranslationModel
@@ -67,35 +68,36 @@ class Scorer(Protocol):
         """
 
 
-class ModelScorer:
+class ModelScorer(Scorer):
     """One translation model."""
 
     def __init__(self, model: TranslationModel) -> None:
         self.model = model
 
     @property
+    @override
     def position_limit(self) -> int | None:
-        """The model's."""
         return self.model.position_limit
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
-        """The model's memory of the source."""
         return self.model.encode(source, source_mask)
 
+    @override
     def start(self, memory: Memory, beam: int = 1) -> State:
-        """The model's state before the first position."""
         return self.model.start(memory, beam)
 
+    @override
     def step(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        """Decode, project and normalise; see :meth:`Scorer.step`."""
         hidden, state = self.model.decode(target, memory, state)
         logits = self.model.logits(hidden)
         # Summed over a vocabulary in bfloat16, small probabilities would be lost altogether.
         wide = torch.promote_types(logits.dtype, torch.float32)
         return torch.log_softmax(logits, dim=-1, dtype=wide), state
 
+    @override
     def attention(self, target: Tensor, memory: Memory) -> Tensor:
-        """The mean over layers and heads; see :meth:`Scorer.attention`.
+        """The mean over layers and heads.
 
         Wu et al. 2016 have one attention layer with one head, where the mean changes nothing.
         """
@@ -109,7 +111,7 @@ class ModelScorer:
         return weights.to(torch.promote_types(weights.dtype, torch.float32)).mean((1, 2))
 
 
-class Ensemble:
+class Ensemble(Scorer):
     """The weighted average of several scorers over one target vocabulary.
 
     ``linear`` averages probabilities: a piece scores well if one scorer is sure of it.
@@ -136,20 +138,20 @@ class Ensemble:
         self.kind = kind
 
     @property
+    @override
     def position_limit(self) -> int | None:
-        """The lowest limit of the scorers."""
         return _lowest_limit(self.scorers)
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
-        """One memory for each scorer."""
         return [scorer.encode(source, source_mask) for scorer in self.scorers]
 
+    @override
     def start(self, memory: list[Any], beam: int = 1) -> list[Any]:
-        """One state for each scorer."""
         return [scorer.start(part, beam) for scorer, part in zip(self.scorers, memory, strict=True)]
 
+    @override
     def step(self, target: Tensor, memory: list[Any], state: list[Any]) -> tuple[Tensor, list[Any]]:
-        """The average over the scorers; see :meth:`Scorer.step`."""
         steps = [
             scorer.step(target, *parts)
             for scorer, *parts in zip(self.scorers, memory, state, strict=True)
@@ -157,8 +159,8 @@ class Ensemble:
         scores = [log_probabilities for log_probabilities, _ in steps]
         return self._average(scores), [state for _, state in steps]
 
+    @override
     def attention(self, target: Tensor, memory: list[Any]) -> Tensor:
-        """The weighted mean over the scorers; see :meth:`Scorer.attention`."""
         parts = zip(self.scorers, memory, self.weights, strict=True)
         weighted = [scorer.attention(target, part) * weight for scorer, part, weight in parts]
         return reduce(torch.add, weighted)
@@ -171,17 +173,13 @@ class Ensemble:
         return torch.log_softmax(reduce(torch.add, weighted), dim=-1)
 
 
-class FusedScorer:
+class FusedScorer(Scorer):
     """Shallow fusion: a translation scorer plus a weighted language model.
 
     ``log p(y_t) + weight * log p_lm(y_t)`` (Gulcehre et al. 2015, arXiv:1503.03535, section 4.1).
     The sum is not normalised, as in the paper: it ranks continuations and is not a probability.
 
-    Args:
-        translation: the scorer that reads the source.
-        language_model: a scorer of the same target vocabulary, such as a :class:`ModelScorer` of
-            a language model; it scores the output alone.
-        weight: of the language model.
+    ``language_model`` is of the same target vocabulary, and scores the output alone.
 
     Raises:
         ConfigError: the weight is not positive and finite.
@@ -196,10 +194,11 @@ class FusedScorer:
         self.translation, self.language_model, self.weight = translation, language_model, weight
 
     @property
+    @override
     def position_limit(self) -> int | None:
-        """The lower limit of the two scorers."""
         return _lowest_limit([self.translation, self.language_model])
 
+    @override
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
         """The memories of the two.
 
@@ -210,22 +209,22 @@ class FusedScorer:
         nothing = self.language_model.encode(begin, torch.ones_like(begin, dtype=torch.bool))
         return [self.translation.encode(source, source_mask), nothing]
 
+    @override
     def start(self, memory: list[Any], beam: int = 1) -> list[Any]:
-        """The states of the two scorers."""
         translation, language_model = memory
         return [
             self.translation.start(translation, beam),
             self.language_model.start(language_model, beam),
         ]
 
+    @override
     def step(self, target: Tensor, memory: list[Any], state: list[Any]) -> tuple[Tensor, list[Any]]:
-        """The weighted sum; see :meth:`Scorer.step`."""
         scores, translation = self.translation.step(target, memory[0], state[0])
         opinion, language_model = self.language_model.step(target, memory[1], state[1])
         return scores + self.weight * opinion, [translation, language_model]
 
+    @override
     def attention(self, target: Tensor, memory: list[Any]) -> Tensor:
-        """Attention of the translation scorer."""
         return self.translation.attention(target, memory[0])
 
 
@@ -247,7 +246,7 @@ def score_targets(
     target_input: Tensor,
     target_output: Tensor,
 ) -> Tensor:
-    """Log-probabilities of given targets (forced decoding), natural logarithm.
+    """Log-probabilities of given targets (forced decoding), ``(batch,)``, float64.
 
     The end symbol counts, padding does not.  Positions are read in chunks through the same
     ``step`` that search calls, so that no ``(batch, target, vocabulary)`` tensor is ever built.
@@ -258,9 +257,6 @@ def score_targets(
         source_mask: ``(batch, source)``, True is a real token.
         target_input: ``(batch, target)``: begin symbol and ids.
         target_output: ``(batch, target)``: ids and end symbol, then padding.
-
-    Returns:
-        Sums over each sentence's positions, ``(batch,)``, float64.
     """
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory)
@@ -270,8 +266,8 @@ def score_targets(
         window = slice(position, position + chunk)
         log_probabilities, state = scorer.step(target_input[:, window], memory, state)
         wanted = target_output[:, window]
-        found = log_probabilities.gather(2, wanted.unsqueeze(2)).squeeze(2)  # (batch, chunk)
-        total += found.double().masked_fill(wanted == PAD, 0.0).sum(1)
+        scores = log_probabilities.gather(2, wanted.unsqueeze(2)).squeeze(2)  # (batch, chunk)
+        total += scores.double().masked_fill(wanted == PAD, 0.0).sum(1)
         position += chunk
         chunk = max(1, _ELEMENTS_AT_ONCE // (len(source) * log_probabilities.size(2)))
     return total

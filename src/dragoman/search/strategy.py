@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
-from dragoman.search.bayes_risk_config import BayesRiskConfig
+from dragoman.evaluation.similarity import Similarity
 from dragoman.search.beam import EarlyEnd, beam_search
 from dragoman.search.constrained import constrained_search
 from dragoman.search.constraints import (
@@ -23,12 +23,13 @@ from dragoman.search.constraints import (
     NoRepeatedNgram,
     Requirement,
     Rules,
+    SearchTask,
 )
 from dragoman.search.degenerate import Bounds, NoLoop
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
-from dragoman.search.phrases import Phrase, WordEdges
+from dragoman.search.phrases import Phrase, PhraseTable, WordEdges
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
 from dragoman.search.tag_structure import TagPlan, TagStructure, TagSymbols
@@ -37,6 +38,24 @@ from dragoman.search.whole_characters import ByteSymbols, WholeCharacters
 from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
 
 _PROCESSOR_TOKENS, _GPU_TOKENS = 8192, 65_536
+
+
+# It compares texts, so dragoman.translation.bayes_risk carries it out.
+class BayesRiskConfig(Config):
+    """Minimum Bayes risk: the translation that is most similar to samples of the model.
+
+    Eikema and Aziz 2020 (arXiv:2005.10283), section 6; 2022 (arXiv:2108.04718).
+    """
+
+    samples: int = Field(ge=2, le=1000)
+    """Samples per sentence, with which every candidate is compared; `sampling` sets how they are
+    drawn."""
+    utility: Similarity = "chrf"
+    """Measure of similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, which treats text
+    without spaces between words as one word."""
+    candidates: Literal["samples", "beam", "both"] = "samples"
+    """Candidates to choose from: the `samples` themselves, all hypotheses that `beam` search finds,
+    or `both`."""
 
 
 class SearchConfig(Config):
@@ -124,8 +143,8 @@ class SearchConfig(Config):
 
     def _mbr_conflicts(self, mbr: BayesRiskConfig) -> Iterator[str]:
         """More translations requested than candidates, or candidates that cannot be compared."""
-        numbers = {"samples": mbr.samples, "beam": self.beam, "both": mbr.samples + self.beam}
-        if self.nbest > (most := numbers[mbr.candidates]):
+        candidates = {"samples": mbr.samples, "beam": self.beam, "both": mbr.samples + self.beam}
+        if self.nbest > (most := candidates[mbr.candidates]):
             yield (
                 f"nbest {self.nbest} is more than the {most} candidates that mbr chooses from; "
                 "lower it, or let mbr have more"
@@ -201,15 +220,14 @@ def search(
         numbers: of the sentences in the whole input, which decide what sampling draws; by default
             their places in this batch.
         symbols: of the vocabularies; needed with ``config.grammar`` ``trees``.
-        tags: the symbols of inline tags, if the model was trained with them: an output then has
-            those of its source.
+        tags: symbols of the inline tags that the model was trained with: an output has those of its
+            source.
         phrases: phrases that each sentence's output must contain; a beam of one then follows two
             hypotheses.  Sampling does not support phrases.
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
         restart: id behind the last of which ``phrases`` must be; None: anywhere.
-        bounds: limits beyond which each sentence's output is degenerate; None: no limits.
-        characters: the bytes of the target vocabulary, if it has some: those of an output make up
-            whole characters.
+        bounds: limits beyond which each sentence's output is degenerate.
+        characters: the bytes of the target vocabulary, which make up whole characters in outputs.
 
     Returns:
         The hypotheses of each sentence, best first: at least one, even for NaN scores,
@@ -232,44 +250,19 @@ def search(
         characters=characters,
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
+    task = SearchTask(scorer, source, source_mask, rules, penalties)
+    beam, nbest, early_end = config.beam, config.nbest, config.early_end
     if phrases is not None:
         assert config.sampling is None and edges is not None, "ensured by the translator"
-        return constrained_search(
-            scorer,
-            source,
-            source_mask,
-            rules,
-            phrases=phrases,
-            edges=edges,
-            restart=restart,
-            beam=max(2, config.beam),
-            nbest=config.nbest,
-            penalties=penalties,
-            early_end=config.early_end,
-        )
+        table = PhraseTable(phrases, edges, source.device, restart)
+        beam = max(2, beam)
+        return constrained_search(task, table, beam=beam, nbest=nbest, early_end=early_end)
     if config.sampling is not None:
-        return sample(
-            scorer,
-            source,
-            source_mask,
-            rules,
-            config=config.sampling,
-            count=config.nbest,
-            penalties=penalties,
-            numbers=range(len(source)) if numbers is None else numbers,
-        )
-    if config.beam == 1:
-        return greedy_search(scorer, source, source_mask, rules, penalties=penalties)
-    return beam_search(
-        scorer,
-        source,
-        source_mask,
-        rules,
-        beam=config.beam,
-        nbest=config.nbest,
-        penalties=penalties,
-        early_end=config.early_end,
-    )
+        numbers = range(len(source)) if numbers is None else numbers
+        return sample(task, config.sampling, nbest, numbers)
+    if beam == 1:
+        return greedy_search(task)
+    return beam_search(task, beam=beam, nbest=nbest, early_end=early_end)
 
 
 def build_rules(
@@ -284,11 +277,10 @@ def build_rules(
     plan: TagPlan | None = None,
     characters: ByteSymbols | None = None,
 ) -> Rules:
-    """The constraints and limits that ``config`` requires.
+    """The constraints and limits that ``config`` requires, with the arguments of :func:`search`.
 
-    The arguments are those of :func:`search`.  In addition, ``positions`` is the maximum that the
-    scorer can read, ``trees`` describes the trees that outputs must be, if any, and ``plan`` the
-    inline tags that outputs must have.
+    ``positions`` is the maximum that the scorer can read, ``trees`` describes the trees that
+    outputs must be, if any, and ``plan`` the inline tags that outputs must have.
     """
     device = source_mask.device
     if plan is not None:
@@ -304,12 +296,12 @@ def build_rules(
     if positions is not None:  # the begin symbol takes one of them
         limits = limits.clamp(max=positions - 1)
     if bounds is not None:
-        repeats = torch.tensor([one.repeats for one in bounds], device=device)
+        repeats = torch.tensor([bound.repeats for bound in bounds], device=device)
         constraints.append(NoLoop(repeats))
         # An output that is as long as allowed counts as cut off, so that one more is allowed.
         most = [
-            limit if one.pieces is None else min(limit, one.pieces + 1)
-            for limit, one in zip(limits.tolist(), bounds, strict=True)
+            limit if bound.pieces is None else min(limit, bound.pieces + 1)
+            for limit, bound in zip(limits.tolist(), bounds, strict=True)
         ]
         limits = torch.tensor(most, device=device)
     requirements: list[Requirement] = []
@@ -345,7 +337,7 @@ def _with_room(
     """Limits of at least the tags of each sentence, behind its prefix."""
     least = plan.totals
     if prefixes is not None:
-        least = least + torch.tensor([len(one) for one in prefixes], device=least.device)
+        least = least + torch.tensor([len(prefix) for prefix in prefixes], device=least.device)
     if positions is not None:
         least = least.clamp(max=positions - 1)
     return limits.maximum(least)

@@ -18,8 +18,15 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
-from dragoman.search.constraints import FREE, PartialOutputs, some_probability
+from dragoman.search.constraints import (
+    FREE,
+    Constraint,
+    PartialOutputs,
+    Requirement,
+    some_probability,
+)
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol, structure
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import EOS
@@ -119,19 +126,17 @@ class TagPlan:
         return self.needed.sum(1)
 
 
-class TagStructure:
+class TagStructure(Constraint, Requirement):
     """A constraint and requirement: outputs have their source's tags, in the same nesting.
 
-    Args:
-        plan: the tags of each sentence.
-        limits: maximum output length of each sentence, ``(sentences,)``, not below its tags.
+    ``limits`` are maximum output lengths of sentences, ``(sentences,)``, not below their tags.
     """
 
     def __init__(self, plan: TagPlan, limits: Tensor) -> None:
         self._plan, self._limits = plan, limits
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid tags that may not come next, and the end before the last; see ``Constraint``."""
         ids = self._plan.symbols.ids
         left = self._left(partial)  # (rows, slots)
         allowed = self._allowed(left, partial)
@@ -147,8 +152,8 @@ class TagStructure:
             scores.index_fill_(0, bound, _IMPOSSIBLE)
             scores[bound.unsqueeze(1), ids] = kept
 
+    @override
     def required(self, partial: PartialOutputs) -> Tensor:
-        """A tag where nothing else fits any more; see ``Requirement``."""
         left = self._left(partial)
         missing = left.sum(1)
         allowed = self._allowed(left, partial)

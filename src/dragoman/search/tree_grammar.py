@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.linear_trees import closed, opened
-from dragoman.search.constraints import PartialOutputs
+from dragoman.search.constraints import Constraint, PartialOutputs
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import EOS
@@ -92,21 +93,19 @@ class TreeSymbols:
         return self.begins[source].sum(1)
 
 
-class TreeGrammar:
+class TreeGrammar(Constraint):
     """Every output is a tree over the words of its sentence.
 
-    Args:
-        trees: the symbols, and the words of each sentence.
-        limits: maximum output length of each sentence, ``(sentences,)``; a sentence of ``n`` words
-            has no tree within fewer than ``n + 2`` symbols.
+    ``limits`` are maximum output lengths of sentences, ``(sentences,)``.  A sentence of ``n`` words
+    has no tree of fewer than ``n + 2`` symbols.
     """
 
     def __init__(self, trees: SentenceTrees, limits: Tensor) -> None:
         self._symbols, self._words = trees
         self._limits = limits
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid pieces that do not continue a tree; see :meth:`Constraint.forbid`."""
         symbols, history, length = self._symbols, partial.history, partial.length
         kinds = symbols.kinds[history]  # (rows, length)
         opening = kinds == _OPENING

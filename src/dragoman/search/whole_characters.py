@@ -12,12 +12,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
-from dragoman.search.constraints import PartialOutputs, some_probability
+from dragoman.search.constraints import PartialOutputs, Unbroken, some_probability
+from dragoman.search.tag_structure import TagStructure
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 _IMPOSSIBLE = float("-inf")
@@ -91,8 +92,8 @@ class ByteSymbols:
         if not vocabulary.has_bytes:
             return None
         pieces = vocabulary.pieces(range(len(vocabulary)))
-        found = map(_BYTE.fullmatch, pieces)
-        return cls._with(torch.tensor([int(one[1], 16) if one else _OTHER for one in found]))
+        bytes_of = map(_BYTE.fullmatch, pieces)
+        return cls._with(torch.tensor([int(byte[1], 16) if byte else _OTHER for byte in bytes_of]))
 
     @classmethod
     def _with(cls, values: Tensor) -> ByteSymbols:
@@ -160,14 +161,7 @@ def _tables() -> tuple[Tensor, Tensor]:
     return behind, needed
 
 
-class TakesRoom(Protocol):
-    """A requirement that reserves the last pieces of an output."""
-
-    def missing(self, partial: PartialOutputs) -> Tensor:
-        """The number of missing pieces, ``(rows,)``."""
-
-
-class WholeCharacters:
+class WholeCharacters(Unbroken):
     """A constraint: every character spelt in bytes is finished, and part of text.
 
     A byte that continues a begun character always stays possible.  No character begins that does
@@ -176,17 +170,17 @@ class WholeCharacters:
     Args:
         symbols: the bytes of the vocabulary.
         limits: maximum output length of each sentence in pieces, ``(sentences,)``.
-        others: other requirements that need room at the end.
+        tags: need room at the end.
     """
 
     def __init__(
-        self, symbols: ByteSymbols, limits: Tensor, others: TakesRoom | None = None
+        self, symbols: ByteSymbols, limits: Tensor, tags: TagStructure | None = None
     ) -> None:
-        self._symbols, self._limits, self._others = symbols, limits, others
+        self._symbols, self._limits, self._tags = symbols, limits, tags
         self._behind, self._needed = (table.to(limits.device) for table in _tables())
 
+    @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid pieces that break a character; see :meth:`Constraint.forbid`."""
         ids = self._symbols.ids
         states = self._states(partial)
         allowed = self._allowed(states, self._symbols.values[ids].unsqueeze(0), partial)
@@ -201,8 +195,8 @@ class WholeCharacters:
             scores.index_fill_(0, within, _IMPOSSIBLE)
             scores[within.unsqueeze(1), ids] = values.masked_fill(~allowed, _IMPOSSIBLE)
 
+    @override
     def breaks(self, pieces: Tensor, partial: PartialOutputs) -> Tensor:
-        """Whether pieces ``(rows, pieces)`` would break a character, the same shape."""
         values = self._symbols.values[pieces]
         return ~self._allowed(self._states(partial), values, partial)
 
@@ -217,7 +211,7 @@ class WholeCharacters:
     def _allowed(self, states: Tensor, values: Tensor, partial: PartialOutputs) -> Tensor:
         """Whether bytes, or other pieces, may come next, ``(rows, values)``."""
         room = self._limits[partial.sentences] - partial.length
-        if self._others is not None:
-            room = room - self._others.missing(partial)
+        if self._tags is not None:
+            room = room - self._tags.missing(partial)
         room = room.clamp(0, _LONGEST).masked_fill(states > 0, _LONGEST)  # a character goes on
         return self._needed[states.unsqueeze(1), values] <= room.unsqueeze(1)

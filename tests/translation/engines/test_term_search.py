@@ -27,7 +27,7 @@ from dragoman.text.terms.terminology import LexicalConstraint, Terminology, miss
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation import workers
+from dragoman.translation import building
 from dragoman.translation.engines.engine import SourceBatch
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.service.carried_glossary import CarriedGlossary
@@ -185,12 +185,12 @@ def test_a_worker_has_them_too(
     translator: Translator, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another process gets and does, in this one."""
-    monkeypatch.setattr(workers, "_engine", None)
-    workers._begin(TranslationSystem(models=(saved,)))
+    monkeypatch.setattr(building, "_engine", None)
+    building._begin(TranslationSystem(models=(saved,)))
     (source,) = translator.vocabularies.source.encode_batch(LINES[:1])
     constraints = Terminology([Glossary.of(GLOSSARY)]).constraints(LINES[0])
     task = (SourceBatch([0], [source], None, [constraints]), translator.search)
-    _, (found,) = workers._search(pickle.loads(pickle.dumps(task)))
+    _, (found,) = building._search(pickle.loads(pickle.dumps(task)))
     (expected,) = translator.translate(LINES[:1], glossary=GLOSSARY)
     assert translator.vocabularies.target.decode(found[0].ids) == expected
 

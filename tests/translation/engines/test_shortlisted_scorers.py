@@ -28,8 +28,8 @@ from dragoman.search import (
     SearchConfig,
     search,
 )
-from dragoman.search.shortlisted import Choices, shortlisted
 from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.translation.engines.shortlisting import Choices, shortlisted
 
 PIECES = 13
 SYMBOLS = range(4)
