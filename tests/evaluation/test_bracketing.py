@@ -9,8 +9,15 @@ from invented_trees import trees
 from dragoman.core.constituency import Tree, TreeError, read_tree
 from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import symbols
-from dragoman.evaluation.bracketing import COLLINS, PLAIN, Parameters, TreeComparison, compare
-from dragoman.evaluation.evalb import Summary, compare_all, summaries, table, to_json
+from dragoman.evaluation.bracketing import (
+    COLLINS,
+    PLAIN,
+    Parameters,
+    TreeComparison,
+    compare,
+    compare_all,
+)
+from dragoman.evaluation.evalb import Summary, summaries, table, to_json
 from dragoman.evaluation.metric_names import BUILT_IN
 from dragoman.evaluation.metrics import EvaluationConfig, metrics_of, score_corpus
 from dragoman.evaluation.significance import compare_systems, difference_interval

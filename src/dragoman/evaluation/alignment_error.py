@@ -45,11 +45,7 @@ class AlignmentScore:
 def alignment_score(
     found: Iterable[Collection[Link]], gold: Iterable[tuple[Collection[Link], Collection[Link]]]
 ) -> AlignmentScore:
-    """Compare links with those of people, pair by pair.
-
-    Args:
-        found: the links of each pair.
-        gold: the sure and the other possible links of each pair.
+    """Compare links with the sure and the other possible links that people made, pair by pair.
 
     Raises:
         ValueError: one of the two has more pairs.

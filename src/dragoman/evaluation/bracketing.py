@@ -1,4 +1,4 @@
-"""How well trees are parsed: PARSEVAL's measures as the program EVALB computes them.
+"""PARSEVAL's measures of parsers as the program EVALB computes them, and metrics of a corpus.
 
 EVALB is by Satoshi Sekine and Michael Collins (1997); its parameters are those of its file
 ``COLLINS.prm``, with which results on the Penn Treebank are reported: the label ``TOP`` and words
@@ -15,14 +15,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from typing_extensions import override
 
 from dragoman.core.constituency import Leaf, Tree, TreeError, cleaned
+from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import read_either
+from dragoman.evaluation.metric import Statistics, SummedMetric
+from dragoman.evaluation.metrics import check_parallel
 
 Status = Literal["valid", "malformed", "missing"]
 """Whether a hypothesis is a tree over the words of its reference; missing if it is empty."""
+_COUNTS = ("gold", "test", "matched", "words", "tags", "complete", "malformed", "sentences")
+"""The statistics of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -87,29 +94,12 @@ class TreeComparison:
 def compare(hypothesis: str, reference: str, parameters: Parameters = COLLINS) -> TreeComparison:
     """Compare a tree with its reference; each is in brackets or a sequence of symbols.
 
-    Raises:
-        TreeError: the reference is no tree.
-    """
-    return compare_with(hypothesis, read_reference(reference), parameters)
-
-
-def read_reference(reference: str) -> Tree | None:
-    """A tree to compare with; None for a blank line, and for a tree of empty elements.
+    If the reference is blank, or a tree of empty elements, there is nothing to compare.
 
     Raises:
-        TreeError: it is none.
+        TreeError: the reference is no tree, or there is a hypothesis without a reference.
     """
-    return cleaned(read_either(reference)) if reference.strip() else None
-
-
-def compare_with(
-    hypothesis: str, gold: Tree | None, parameters: Parameters = COLLINS
-) -> TreeComparison:
-    """:func:`compare` with a reference that was read; without one there is nothing to compare.
-
-    Raises:
-        TreeError: there is a hypothesis without a reference.
-    """
+    gold = cleaned(read_either(reference)) if reference.strip() else None
     if gold is None:
         if hypothesis.strip():
             raise TreeError("there is no tree, or one of empty elements")
@@ -119,28 +109,24 @@ def compare_with(
     expected = Counter(_brackets(gold, counts, parameters))
     total = TreeComparison(len(leaves), expected.total(), words=sum(counts))
     if not hypothesis.strip():
-        return _changed(total, status="missing")
+        return replace(total, status="missing")
     try:
         test = cleaned(read_either(hypothesis))
     except TreeError:
         test = None
     found = [] if test is None else list(test.leaves())
     if test is None or not _same_words(found, leaves):
-        return _changed(total, status="malformed")
+        return replace(total, status="malformed")
     brackets = Counter(_brackets(test, counts, parameters))
     crossing = (one for one in brackets.elements() if any(one.crosses(two) for two in expected))
     pairs = zip(leaves, found, counts, strict=True)
-    return _changed(
+    return replace(
         total,
         test=brackets.total(),
         matched=(expected & brackets).total(),
         crossing=sum(1 for _ in crossing),
         tags=sum(one.tag == two.tag for one, two, wanted in pairs if wanted),
     )
-
-
-def _changed(one: TreeComparison, **changes: int | Status) -> TreeComparison:
-    return TreeComparison(**{**one.__dict__, **changes})
 
 
 def _same_words(found: Sequence[Leaf], expected: Sequence[Leaf]) -> bool:
@@ -171,3 +157,127 @@ def _brackets(tree: Tree, counts: Sequence[bool], parameters: Parameters) -> Ite
         return end, below
 
     yield from within(tree, 0)[1]
+
+
+def compare_all(
+    hypotheses: Sequence[str], references: Sequence[str], parameters: Parameters = COLLINS
+) -> list[TreeComparison]:
+    """Compare trees one by one; where both sides are blank, the sentence is missing.
+
+    Raises:
+        DataError: there are no lines, their numbers differ, or a reference is no tree; the message
+            names its line.
+    """
+    check_parallel(hypotheses, [references])
+    compared = []
+    for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True), 1):
+        try:
+            compared.append(compare(hypothesis, reference, parameters))
+        except TreeError as error:
+            raise DataError(
+                f"references: line {number} is no tree to score against ({error}): "
+                f"{reference[:60]!r}"
+            ) from error
+    return compared
+
+
+class TreeMetric(SummedMetric):
+    """A metric of trees, in brackets or as sequences of symbols, with one reference each.
+
+    Its value is a percentage over all sentences: those without a well-formed tree count as trees
+    without constituents.  Lines that are blank on both sides are no sentences.
+    """
+
+    output = "trees"
+    part: ClassVar[str]
+    """The count in the numerator."""
+    whole: ClassVar[tuple[str, ...]]
+    """The counts in the denominator; the mean of several."""
+
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        if len(references) != 1:
+            raise DataError(
+                f"{self.name}: a tree is scored against one reference, not {len(references)}"
+            )
+        return [
+            self._counts(hypothesis, reference)
+            for hypothesis, reference in zip(hypotheses, references[0], strict=True)
+        ]
+
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        counts = dict(zip(_COUNTS, map(float, sums), strict=True))
+        total = sum(counts[name] for name in self.whole)
+        return 100 * (len(self.whole) * counts[self.part]) / total if total else 0.0
+
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return {"parameters": COLLINS.name}
+
+    @override
+    def check_references(self, references: Sequence[str]) -> None:
+        try:
+            compare_all(references, references)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error}; score text by another metric") from error
+
+    def _counts(self, hypothesis: str, reference: str) -> list[int]:
+        try:
+            found = compare(hypothesis, reference)
+        except TreeError as error:
+            raise DataError(
+                f"{self.name}: a reference is no tree ({error}): {reference[:60]!r}; score text "
+                "by another metric"
+            ) from error
+        if not found.length:
+            return [0] * len(_COUNTS)
+        counts = (found.gold, found.test, found.matched, found.words, found.tags)
+        return [*counts, int(found.complete), int(found.status != "valid"), 1]
+
+
+class BracketingF1(TreeMetric):
+    """F1 of constituents."""
+
+    name, title, label = "bracketing_f1", "bracketing f1", "bracketing F1"
+    progress = "bracketing F1 {:.2f}"
+    part, whole = "matched", ("gold", "test")
+
+
+class BracketingRecall(TreeMetric):
+    """Recall of constituents."""
+
+    name, title, label = "bracketing_recall", "bracketing recall", "bracketing recall"
+    part, whole = "matched", ("gold",)
+
+
+class BracketingPrecision(TreeMetric):
+    """Precision of constituents."""
+
+    name, title, label = "bracketing_precision", "bracketing precision", "bracketing precision"
+    part, whole = "matched", ("test",)
+
+
+class CompleteMatch(TreeMetric):
+    """Sentences with all the constituents of the reference, and no others."""
+
+    name, title, label = "complete_match", "complete match", "complete match, %"
+    part, whole = "complete", ("sentences",)
+
+
+class TaggingAccuracy(TreeMetric):
+    """Words with the right part of speech."""
+
+    name, title, label = "tagging_accuracy", "tagging accuracy", "tagging accuracy, %"
+    part, whole = "tags", ("words",)
+
+
+class MalformedTrees(TreeMetric):
+    """Sentences without a well-formed tree."""
+
+    name, title, label = "malformed_trees", "malformed trees", "malformed trees, %"
+    progress = "malformed {:.2f} %"
+    higher_is_better = False
+    part, whole = "malformed", ("sentences",)

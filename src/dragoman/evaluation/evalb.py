@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.core.constituency import TreeError
-from dragoman.core.errors import DataError
-from dragoman.evaluation.bracketing import (
-    COLLINS,
-    Parameters,
-    TreeComparison,
-    compare_with,
-    read_reference,
-)
-from dragoman.evaluation.metrics import check_parallel
+from dragoman.evaluation.bracketing import TreeComparison
 
 CUTOFF = 40
 """Words of the longest sentence in the second summary."""
 
 _STATUS = {"valid": 0, "malformed": 1, "missing": 2}
+_SUMMED = ("matched", "gold", "test", "crossing", "tags", "words")
 _HEAD = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
  ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy
@@ -48,23 +41,21 @@ class Summary:
     def of(cls, found: Sequence[TreeComparison]) -> Summary:
         """The summary of these sentences."""
         valid = [one for one in found if one.status == "valid"]
-        matched = sum(one.matched for one in valid)
-        gold, test = sum(one.gold for one in valid), sum(one.test for one in valid)
-        count = len(valid)
+        count, total = len(valid), Counter[str]()
+        for one in valid:
+            total.update({name: getattr(one, name) for name in _SUMMED})
         return cls(
             sentences=len(found),
             malformed=sum(one.status == "malformed" for one in found),
             missing=sum(one.status == "missing" for one in found),
-            recall=_percentage(matched, gold),
-            precision=_percentage(matched, test),
-            f1=_percentage(2 * matched, gold + test),
+            recall=_percentage(total["matched"], total["gold"]),
+            precision=_percentage(total["matched"], total["test"]),
+            f1=_percentage(2 * total["matched"], total["gold"] + total["test"]),
             complete_match=_percentage(sum(one.complete for one in valid), count),
-            average_crossing=sum(one.crossing for one in valid) / count if count else 0.0,
+            average_crossing=total["crossing"] / count if count else 0.0,
             no_crossing=_percentage(sum(one.crossing == 0 for one in valid), count),
             two_or_less_crossing=_percentage(sum(one.crossing <= 2 for one in valid), count),
-            tagging_accuracy=_percentage(
-                sum(one.tags for one in valid), sum(one.words for one in valid)
-            ),
+            tagging_accuracy=_percentage(total["tags"], total["words"]),
         )
 
     def __str__(self) -> str:
@@ -86,28 +77,6 @@ class Summary:
         }
         lines = [f"{name:<25} = {count:6d}" for name, count in counts.items()]
         return "\n".join([*lines, *(f"{name:<25} = {rate:6.2f}" for name, rate in rates.items())])
-
-
-def compare_all(
-    hypotheses: Sequence[str], references: Sequence[str], parameters: Parameters = COLLINS
-) -> list[TreeComparison]:
-    """Compare trees one by one; where both sides are blank, the sentence is missing.
-
-    Raises:
-        DataError: there are no lines, their numbers differ, or a reference is no tree; the message
-            names its line.
-    """
-    check_parallel(hypotheses, [references])
-    found = []
-    for number, (one, reference) in enumerate(zip(hypotheses, references, strict=True), 1):
-        try:
-            found.append(compare_with(one, read_reference(reference), parameters))
-        except TreeError as error:
-            raise DataError(
-                f"references: line {number} is no tree to score against ({error}): "
-                f"{reference[:60]!r}"
-            ) from error
-    return found
 
 
 def summaries(found: Sequence[TreeComparison]) -> dict[str, Summary]:

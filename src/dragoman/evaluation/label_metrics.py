@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from dragoman.evaluation.evaluation_config import EvaluationConfig
-from dragoman.evaluation.metric import SourceSide, Statistics, SummedMetric
+from dragoman.evaluation.metric import EvaluationConfig, SourceSide, Statistics, SummedMetric
 
 
 class Accuracy(SummedMetric):

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import regex
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import storage_errors
 from dragoman.core.unseen import without_unseen
 from dragoman.core.wording import shown
+from dragoman.evaluation.metric import EvaluationConfig, SourceSide, Statistics, SummedMetric
 
 _PACKAGE = "py3langid"
 _NO_LANGUAGE = "zxx"  # of ISO 639-2: numbers, identifiers and the like
@@ -279,3 +281,46 @@ def _sample(lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         if len(kept) == 2 * _SAMPLE_LINES:
             kept, distance = kept[::2], 2 * distance
     return kept
+
+
+class WrongLanguage(SummedMetric):
+    """The percentage of translations in another language; those without letters do not count."""
+
+    name, title, label = "wrong_language", "wrong language", "wrong language, %"
+    progress = "wrong language {:.2f} %"
+    higher_is_better = False
+
+    def __init__(self, config: EvaluationConfig, source: SourceSide | None = None) -> None:
+        super().__init__(config, source)
+        if config.language is None:
+            raise ConfigError("wrong_language: name the language that translations should be in")
+        self._expected = ExpectedLanguage.of(config.language, config.candidate_languages)
+
+    @override
+    @classmethod
+    def check(cls, config: EvaluationConfig) -> None:
+        if config.language is None:  # that of each set
+            check_identifier()
+        else:
+            super().check(config)
+
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        missed = map(self._expected.misses, hypotheses)
+        return [[int(one is True), int(one is not None)] for one in missed]
+
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        wrong, judged = map(int, sums)
+        return 100 * wrong / judged if judged else 0.0
+
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return {
+            "nrefs": None,
+            "language": self._expected.code,
+            "among": "+".join(sorted(self._expected.candidates)) or "all",
+            "identifier": identifier_version(),
+        }

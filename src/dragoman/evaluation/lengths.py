@@ -35,13 +35,7 @@ class Bucket:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        scores = {name: score.to_json() for name, score in self.scores.items()}
-        return {
-            "shortest": self.shortest,
-            "longest": self.longest,
-            "sentences": self.sentences,
-            "scores": scores,
-        }
+        return vars(self) | {"scores": {name: one.to_json() for name, one in self.scores.items()}}
 
     def __str__(self) -> str:
         one = self.shortest == self.longest
@@ -68,7 +62,7 @@ def score_by_length(
         config: the metrics, of which the first counts; ``confidence_samples`` gives intervals.
         bounds: the maximum length of each bucket but the last, ascending; by default, those that
             come closest to five buckets with equal numbers of sentences.
-        source: what the translations are of, for metrics that read it.
+        source: needed by metrics that read sources.
 
     Returns:
         Buckets from short to long, without empty ones.

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.plugins import installed, load_class
-from dragoman.evaluation.evaluation_config import BleuTokenizer, EvaluationConfig, MetricName
-from dragoman.evaluation.metric import Metric, Output, SourceSide
+from dragoman.evaluation.metric import (
+    BleuTokenizer,
+    EvaluationConfig,
+    Metric,
+    MetricName,
+    Output,
+    SourceSide,
+)
 from dragoman.evaluation.metric_names import BUILT_IN, GROUP
-from dragoman.evaluation.resampling_seed import resampling_seed
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
@@ -32,6 +38,7 @@ __all__ = [
     "build_metric",
     "check_installed",
     "check_parallel",
+    "check_references",
     "exact_match",
     "higher_is_better",
     "is_better",
@@ -42,6 +49,9 @@ __all__ = [
     "sentence_chrf",
 ]
 
+SEED = 12345
+"""Sacrebleu's seed of intervals and tests that draw at random."""
+_SETTING = "SACREBLEU_SEED"
 _HIGHER_IS_BETTER = {"loss": False, "round_trip": True}  # of figures that are not metrics
 
 
@@ -116,16 +126,9 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """The score as plain values, without a confidence interval if there is none."""
-        values: dict[str, Any] = {
-            "name": self.name,
-            "value": self.value,
-            "signature": self.signature,
-        }
-        if self.confidence is not None:
-            values["confidence"] = {
-                "mean": self.confidence.mean,
-                "margin": self.confidence.margin,
-            }
+        values = asdict(self)
+        if self.confidence is None:
+            del values["confidence"]
         return values
 
     def __str__(self) -> str:
@@ -166,30 +169,46 @@ def score_corpus(
     scores = []
     for name in config.metrics:
         metric = build_metric(name, config, source)
-        found = metric.corpus_score(
+        scored = metric.corpus_score(
             hypotheses, references, n_bootstrap=max(1, config.confidence_samples)
         )
         signature = str(metric.get_signature())
         # The interval is public only in sacrebleu's JSON, which rounds; six places lose nothing.
         # It takes a signature apart at ":" and "|", which the name of a glossary may have.
-        details = json.loads(found.format(width=6, is_json=True, signature="nrefs:1"))
+        details = json.loads(scored.format(width=6, is_json=True, signature="nrefs:1"))
         confidence = None
         if config.confidence_samples > 1:  # there, an interval is left out if its mean is zero
             mean, margin = (details.get(f"confidence_{key}", 0.0) for key in ("mean", "var"))
             confidence = Confidence(mean, margin)
-        scores.append(Score(found.name, float(found.score), signature, confidence))
+        scores.append(Score(scored.name, float(scored.score), signature, confidence))
     return scores
+
+
+def resampling_seed() -> int | None:
+    """The seed with which sacrebleu draws resamples and trials; None if it draws others each time.
+
+    Raises:
+        ConfigError: SACREBLEU_SEED is no seed.
+    """
+    given = os.environ.get(_SETTING, str(SEED))
+    if given.lower() == "none":
+        return None
+    try:
+        seed = int(given)
+    except ValueError:
+        seed = -1
+    if seed < 0:
+        raise ConfigError(
+            f"{_SETTING}={given!r:.80}: expected a whole number from 0, or none for other draws "
+            "each time; change the environment variable, or unset it"
+        )
+    return seed
 
 
 def sentence_chrf(
     hypotheses: Sequence[str], references: Sequence[str], config: EvaluationConfig | None = None
 ) -> list[float]:
     """The chrF of each translation, 0 to 100: for inspection, not for reporting.
-
-    Args:
-        hypotheses: the translations, one per sentence.
-        references: one reference per translation.
-        config: settings of chrF.
 
     Raises:
         DataError: there are no lines, or their numbers differ.
@@ -210,6 +229,26 @@ def build_metric(
         MissingExtraError: a package or program that it needs is missing.
     """
     return metric_named(name)(config, source).sacrebleu()
+
+
+def check_references(
+    references: Sequence[str], config: EvaluationConfig, source: SourceSide | None = None
+) -> None:
+    """Check that any translations can be scored against these references, one for each sentence.
+
+    Raises:
+        DataError: trees are scored, and a reference is no tree.
+        ConfigError: a metric lacks something; or intervals are wanted and SACREBLEU_SEED is no
+            seed.
+        MissingExtraError: a package that a metric needs is not installed.
+    """
+    if config.confidence_samples:
+        resampling_seed()
+    metrics = [metric_named(name)(config, source) for name in config.metrics]
+    for metric in metrics:
+        metric.sacrebleu()
+    for metric in metrics:
+        metric.check_references(references)
 
 
 def check_installed(config: EvaluationConfig) -> None:
@@ -263,11 +302,8 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 def perplexity(log_probability: float, tokens: int) -> float:
     """``exp(-log_probability / tokens)``: how many equally likely tokens a model hesitates between.
 
-    Perplexities are comparable only between models with the same vocabulary.
-
-    Args:
-        log_probability: natural logarithm of the probability of all tokens together.
-        tokens: number of tokens, including ends of sentences.
+    Perplexities are comparable only between models with the same vocabulary.  ``log_probability``
+    is the natural logarithm of the probability of all tokens together, ends of sentences included.
 
     Raises:
         DataError: there are no tokens.

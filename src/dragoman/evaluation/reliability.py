@@ -75,12 +75,7 @@ class Reliability:
 def reliability(
     confidences: Sequence[float], right: Sequence[bool], *, samples: int = SAMPLES
 ) -> Reliability:
-    """Compare confidences with what is right.
-
-    Args:
-        confidences: of lines, from 0 to 1.
-        right: whether each is.
-        samples: resamples for intervals.
+    """Compare the confidences of lines, from 0 to 1, with whether each is right.
 
     Raises:
         DataError: there are no lines, or their numbers differ.

@@ -22,11 +22,7 @@ _GLEU_ORDERS = 4
 
 
 class SentenceReward:
-    """Compares outputs with a reference.
-
-    Args:
-        reward: what counts.
-        config: settings of BLEU and chrF; GLEU is of the words of BLEU's tokenizer.
+    """Compares outputs with a reference; GLEU is of the words of BLEU's tokenizer.
 
     Raises:
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError, install_command
-from dragoman.evaluation.evaluation_config import BleuTokenizer
-from dragoman.evaluation.metric import Metric
+from dragoman.evaluation.metric import BleuTokenizer, Metric
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric

@@ -24,13 +24,14 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import (
+    SEED,
     EvaluationConfig,
     MetricName,
     SourceSide,
     build_metric,
     check_parallel,
+    resampling_seed,
 )
-from dragoman.evaluation.resampling_seed import SEED, resampling_seed
 
 if TYPE_CHECKING:
     from sacrebleu.significance import Result

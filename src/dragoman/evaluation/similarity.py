@@ -25,10 +25,6 @@ class PairwiseSimilarity:
     orders of n-grams that a hypothesis has; without that, most short sentences would have a BLEU
     of 0.
 
-    Args:
-        metric: the measure of similarity.
-        config: settings of the metric, such as the tokenizer of BLEU.
-
     Raises:
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.
     """
@@ -38,10 +34,7 @@ class PairwiseSimilarity:
         self._sacrebleu: Any = build_metric(metric, config or EvaluationConfig())
 
     def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Floats:
-        """The score of every hypothesis against every reference, 0 to 100.
-
-        Returns:
-            ``(hypotheses, references)``.
+        """The scores of hypotheses against references, 0 to 100, ``(hypotheses, references)``.
 
         Raises:
             DataError: a single text was given in place of a list.
@@ -147,3 +140,28 @@ def _of_words(
     symbols = [numbers.setdefault(word, len(numbers)) for words in texts for word in words]
     lengths = np.array([len(words) for words in texts], dtype=np.int64)
     return share_ngrams(np.array(symbols, dtype=np.int64), lengths, orders, rows, columns)
+
+
+class Closest:
+    """Chooses the translation that is most similar to a reference, by sentence BLEU or chrF.
+
+    Training a student on it is Kim & Rush's sequence-level interpolation (2016,
+    arXiv:1606.07947, section 4.3).
+    """
+
+    def __init__(self, metric: Similarity, config: EvaluationConfig | None = None) -> None:
+        config = config or EvaluationConfig()
+        self._similarity = PairwiseSimilarity(metric, config)
+        settings = []
+        if metric == "bleu" and config.bleu_tokenize != "13a":
+            settings.append(f"tokenize {config.bleu_tokenize}")
+        if config.lowercase:
+            settings.append("lowercase")
+        if metric == "chrf" and config.chrf_word_order:
+            settings.append(f"word order {config.chrf_word_order}")
+        self.name = f"{metric} ({', '.join(settings)})" if settings else str(metric)
+        """The measure, with its settings where they are not the usual ones."""
+
+    def __call__(self, hypotheses: Sequence[str], reference: str) -> int:
+        """The place of the hypothesis that is most similar; of equals, the first."""
+        return int(self._similarity(hypotheses, [reference])[:, 0].argmax())
