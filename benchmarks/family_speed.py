@@ -38,7 +38,7 @@ from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.engines.engine import SourceBatch, TorchEngine
-from dragoman.translation.streaming import group_by_length
+from dragoman.translation.line_stream import group_by_length
 
 RECIPES = HERE.parent / "recipes"
 

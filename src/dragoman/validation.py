@@ -26,11 +26,11 @@ from dragoman.evaluation.metrics import (
     EvaluationConfig,
     SourceSide,
     check_installed,
+    check_references,
     metrics_of,
     perplexity,
     score_corpus,
 )
-from dragoman.evaluation.reference_check import check_references
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig

@@ -14,9 +14,8 @@ from command_line import CommandLine, experiment, one_error, part, write_experim
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, InterruptedRunError, ServiceError
-from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.evaluation.similarity import Similarity
+from dragoman.evaluation.similarity import Closest, Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import has_model
 from dragoman.saved.system import TranslationSystem

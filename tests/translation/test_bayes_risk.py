@@ -18,7 +18,7 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError, DragomanError
 from dragoman.evaluation.metrics import EvaluationConfig, build_metric
 from dragoman.evaluation.similarity import PairwiseSimilarity
-from dragoman.search.bayes_risk_config import BayesRiskConfig
+from dragoman.search.strategy import BayesRiskConfig
 from dragoman.translation.bayes_risk import EPSILON, by_expected_utility, sampling_settings
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator

@@ -34,9 +34,9 @@ from dragoman.server.web.page import web_api
 from dragoman.translation.service.interface import (
     RefusalKind,
     RefusedError,
+    ServiceStatus,
     TranslationService,
 )
-from dragoman.translation.service.service_status import ServiceStatus
 
 log = logging.getLogger(__name__)
 

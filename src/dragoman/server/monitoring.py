@@ -28,8 +28,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.server.database.failures import AWAY
 from dragoman.server.database.server_store import in_thread
 from dragoman.server.request_log import AnsweredRequest
-from dragoman.translation.service.interface import RefusedError, TranslationService
-from dragoman.translation.service.service_status import ServiceStatus
+from dragoman.translation.service.interface import RefusedError, ServiceStatus, TranslationService
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SYSTEM = ["system"]

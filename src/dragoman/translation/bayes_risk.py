@@ -22,7 +22,7 @@ import numpy as np
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.similarity import PairwiseSimilarity
 from dragoman.search import SamplingConfig, SearchConfig
-from dragoman.search.bayes_risk_config import BayesRiskConfig
+from dragoman.search.strategy import BayesRiskConfig
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.line_stream import Line, TranslatedLine

@@ -1,15 +1,26 @@
-"""Choosing the engine that searches with an open system; done nowhere else."""
+"""The engines of open systems: PyTorch in this process or in several, or CTranslate2.
+
+With small models, the threads of one process keep waiting for one another.  Single-threaded
+processes do not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast, get_args
 
+import torch
+
+from dragoman.core.lasting_pool import LastingPool
 from dragoman.saved.model import model_directory
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import SearchConfig
 from dragoman.translation.confidence import ConfidentEngine, open_calibration
-from dragoman.translation.engines.engine import Engine
-from dragoman.translation.opening import OpenSystem
-from dragoman.translation.workers import WorkerEngine, torch_engine
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, TorchEngine
+from dragoman.translation.opening import OpenSystem, open_system
+
+_AHEAD = 2  # batches waiting per worker, so that no worker waits for this process
+_engine: TorchEngine | None = None  # in a worker: the engine it searches with
 
 
 def build_engines(legs: Sequence[OpenSystem]) -> list[Engine]:
@@ -65,3 +76,71 @@ def _searching_engine(opened: OpenSystem) -> Engine:
     if system.workers is not None:
         return WorkerEngine(system, system.workers)
     return torch_engine(opened)
+
+
+class WorkerEngine:
+    """Searches in several processes, each with the models and one thread.
+
+    When a process is killed, for example for lack of memory, all are replaced by new ones, which
+    repeat the lost searches.
+
+    Args:
+        system: the system that each worker opens; its precision must be decided already.
+        workers: number of processes.
+    """
+
+    has_token_scores = True
+
+    def __init__(self, system: TranslationSystem, workers: int) -> None:
+        self._ahead = workers * _AHEAD
+        self._pool = LastingPool(
+            workers, _begin, (system,), work="translates", remedy="repeat with fewer workers"
+        )
+        self._pool.start()
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[SearchedBatch]:
+        """Search several batches at once.
+
+        Raises:
+            NoWorkersError: a worker was killed, and others cannot be started.
+            WorkerError: a batch was lost twice with its worker, or the engine was closed meanwhile.
+        """
+        tasks = ((batch, config) for batch in batches)
+        yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
+
+    @property
+    def is_ready(self) -> bool:
+        """See :class:`dragoman.translation.engines.engine.MayBeAway`."""
+        return self._pool.is_ready
+
+    def close(self) -> None:
+        """End the processes once they have finished their current batches."""
+        self._pool.close()
+
+
+def _begin(system: TranslationSystem) -> None:
+    """Open the system in this process, which becomes a worker."""
+    global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
+    torch.set_num_threads(1)
+    _engine = torch_engine(open_system(system))
+
+
+def torch_engine(opened: OpenSystem) -> TorchEngine:
+    """The engine that searches with an open system in this process."""
+    return TorchEngine(
+        opened.scorer,
+        opened.models,
+        opened.vocabularies,
+        inline_tags=opened.inline_tags,
+        shortlist=opened.shortlist,
+        foreign=opened.foreign,
+        context=opened.context,
+    )
+
+
+def _search(task: tuple[SourceBatch, SearchConfig]) -> SearchedBatch:
+    assert _engine is not None, "a worker has begun"
+    batch, config = task
+    return next(_engine.search([batch], config))

@@ -25,8 +25,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.combining import build_scorer, check_same_vocabularies
 from dragoman.translation.engines.engine import TorchEngine, evaluating
-from dragoman.translation.line_stream import buffered
-from dragoman.translation.streaming import group_by_length
+from dragoman.translation.line_stream import buffered, group_by_length
 
 _TOLD_EVERY = 1000  # lines between two reports of progress
 

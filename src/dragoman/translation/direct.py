@@ -18,7 +18,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
-from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
+from dragoman.translation.line_stream import Constraints, Line, LineStream, TranslatedLine
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import Leg, PivotStream
 from dragoman.translation.preparation import (
@@ -27,7 +27,6 @@ from dragoman.translation.preparation import (
     context_fitter,
     reading_context,
 )
-from dragoman.translation.streaming import LineStream
 from dragoman.translation.terms import CountedAnnotation, lacking
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 

@@ -17,6 +17,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
 from dragoman.translation.engines.engine import TorchEngine, evaluating
+from dragoman.translation.line_stream import group_by_length
 from dragoman.translation.outputs import Attention, Scored, Unscored
 from dragoman.translation.preparation import (
     LanguageReminder,
@@ -26,7 +27,6 @@ from dragoman.translation.preparation import (
     texts_in_context,
     unknown_language,
 )
-from dragoman.translation.streaming import group_by_length
 
 
 def check_attention(models: Sequence[TranslationModel]) -> None:

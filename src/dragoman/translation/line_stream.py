@@ -1,8 +1,14 @@
-"""Lines of text to translate, and streams of lines with their translations."""
+"""Lines of text, and their way through an engine: translations in order, in bounded memory.
+
+Lines are read in buffers, and those of a buffer are sorted by length.  An engine that works on
+several batches at once gets the first batches of the next buffer while it still works on the last
+batches of this buffer, so that it never idles between buffers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import count, islice, repeat
 from typing import NamedTuple, TypeVar
@@ -10,7 +16,9 @@ from typing import NamedTuple, TypeVar
 from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import DataError, UsageError
 from dragoman.core.wording import shown
+from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import Translation
 
 Item = TypeVar("Item")
@@ -40,6 +48,10 @@ class TranslatedLine(NamedTuple):
     line: Line
     translations: list[Translation]
     """At least one, best first."""
+
+
+Finish = Callable[[Line, list[Hypothesis]], list[Translation]]
+"""From a line and its hypotheses to its translations."""
 
 
 def numbered(
@@ -103,3 +115,162 @@ def buffered(lines: Iterator[Item], size: int) -> Iterator[list[Item]]:
         elif failure is None:
             return
     raise failure
+
+
+@dataclass(frozen=True)
+class EncodedLines:
+    """Lines as ids."""
+
+    lines: Sequence[Line]
+    sources: Sequence[list[int]]
+    prefixes: Sequence[list[int]] | None
+    """None if no line has a prefix."""
+    translations: list[list[Translation]]
+    """The translations of lines that need no search; placeholders for the others."""
+    wanted: Sequence[int]
+    """Indices of the lines that need search."""
+
+
+class _Buffer:
+    """Lines that are batched together."""
+
+    def __init__(self, encoded: EncodedLines, done: int, tokens: int) -> None:
+        self._encoded = encoded
+        self.groups = list(
+            group_by_length(encoded.wanted, lambda place: len(encoded.sources[place]) + 1, tokens)
+        )
+        self.waiting = len(self.groups)
+        self.done = done + len(encoded.lines) - len(encoded.wanted)  # the others take no time
+
+    def batch(self, places: list[int]) -> SourceBatch:
+        """The batch that an engine gets for some of the lines."""
+        encoded = self._encoded
+        constraints = [encoded.lines[place].constraints or () for place in places]
+        return SourceBatch(
+            [encoded.lines[place].number for place in places],
+            [encoded.sources[place] for place in places],
+            None if encoded.prefixes is None else [encoded.prefixes[place] for place in places],
+            constraints if any(constraints) else None,
+            places,
+        )
+
+    def answer(self, searched: SearchedBatch, finish: Finish) -> None:
+        """Keep the translations of the lines of a batch."""
+        lines, places = self._encoded.lines, searched.batch.places
+        for place, hypotheses in zip(places, searched.hypotheses, strict=True):
+            self._encoded.translations[place] = finish(lines[place], hypotheses)
+        self.waiting -= 1
+        self.done += len(places)
+
+    def translated(self) -> Iterator[TranslatedLine]:
+        """All lines with their translations."""
+        return map(TranslatedLine, self._encoded.lines, self._encoded.translations)
+
+
+class LineStream:
+    """Translates lines as they come.
+
+    Args:
+        engine: carries out the searches.
+        config: of search.
+        prepare: converts lines of text to ids.
+        finish: converts the hypotheses of a line to its translations.
+        progress: called with the number of lines translated so far, after each batch and whenever
+            lines that need no search are reached.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        config: SearchConfig,
+        prepare: Callable[[list[Line]], EncodedLines],
+        finish: Finish,
+        progress: Callable[[int], object],
+    ) -> None:
+        self._engine, self._config = engine, config
+        self._prepare, self._finish, self._progress = prepare, finish, progress
+        self._tokens = max(1, config.tokens_at_once // config.rows)
+        self._read = 0  # lines so far
+        self._reported = 0  # to ``progress``
+        self._failure: Exception | None = None
+        self.at_end: Callable[[], object] | None = None
+        """Called after the last line, unless reading or preparing lines failed."""
+
+    def run(self, lines: Iterator[Line]) -> Iterator[TranslatedLine]:
+        """Each line with its translations, in order.
+
+        If reading ``lines`` fails, the lines before the failure are translated first.
+        """
+        while (first := self._next(lines)) is not None:
+            opened: deque[_Buffer] = deque()  # the first of them gets the next answer
+            for searched in self._engine.search(self._feed(first, lines, opened), self._config):
+                opened[0].answer(searched, self._finish)
+                self._report(opened[0].done)
+                while opened and not opened[0].waiting:
+                    self._report(opened[0].done)
+                    yield from opened.popleft().translated()
+            for buffer in opened:
+                assert not buffer.waiting, "an engine answers every batch"
+                self._report(buffer.done)
+                yield from buffer.translated()
+        if self._failure is not None:
+            raise self._failure
+        if self.at_end is not None:
+            self.at_end()
+
+    def _next(self, lines: Iterator[Line]) -> _Buffer | None:
+        """The next buffer; None at the end and after a failure, while others may be at work."""
+        if self._failure is not None:
+            return None
+        read: list[Line] = []
+        try:
+            for line in islice(lines, self._config.buffer_lines):
+                read.append(line)
+        except Exception as error:  # the caller's iterator may raise anything
+            self._failure = error  # after the lines before it
+        if not read:
+            return None
+        try:
+            buffer = _Buffer(self._prepare(read), self._read, self._tokens)
+        except Exception as error:
+            self._failure = error
+            return None
+        self._read += len(read)
+        return buffer
+
+    def _report(self, done: int) -> None:
+        """Report progress, unless there is none."""
+        if done > self._reported:
+            self._reported = done
+            self._progress(done)
+
+    def _feed(
+        self, first: _Buffer, lines: Iterator[Line], opened: deque[_Buffer]
+    ) -> Iterator[SourceBatch]:
+        """Batches, until a buffer has none or must be answered at once."""
+        buffer: _Buffer | None = first
+        while buffer is not None:
+            opened.append(buffer)
+            for group in buffer.groups:
+                yield buffer.batch(group)
+            # Reading on would delay the answer to a caller who needs it to give the next line.
+            if not buffer.groups or self._config.buffer_lines == 1:
+                return
+            buffer = self._next(lines)
+
+
+def group_by_length(
+    numbers: Iterable[int], length: Callable[[int], int], tokens: int
+) -> Iterator[list[int]]:
+    """Group line numbers so that a padded batch has at most ``tokens``, longest lines first.
+
+    A longer line forms a batch by itself.
+    """
+    batch: list[int] = []
+    for number in sorted(numbers, key=length, reverse=True):
+        if batch and length(batch[0]) * (len(batch) + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -17,9 +17,8 @@ from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK, UNKNOWN_SURFACE, Vocabulary, is_empty
-from dragoman.translation.line_stream import Line
+from dragoman.translation.line_stream import EncodedLines, Line
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import EncodedLines
 from dragoman.translation.terms import lacking
 
 log = logging.getLogger(__name__)

@@ -25,9 +25,8 @@ from dragoman.core.config import parse
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.runners import Runner
-from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.evaluation.similarity import Similarity
+from dragoman.evaluation.similarity import Closest, Similarity
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart

@@ -36,6 +36,7 @@ from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine, numbered
+from dragoman.translation.line_translator import ScoringTranslator
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -50,7 +51,6 @@ from dragoman.translation.preparation import (
     check_prefix,
     texts_in_context,
 )
-from dragoman.translation.scoring_translator import ScoringTranslator
 from dragoman.translation.terms import (
     TermDemands,
     check_terms,

@@ -179,7 +179,8 @@ def _refuse_beside_evalb(names: set[str]) -> None:
 
 def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
     """Print the table of EVALB."""
-    from dragoman.evaluation.evalb import compare_all, table, to_json
+    from dragoman.evaluation.bracketing import compare_all
+    from dragoman.evaluation.evalb import table, to_json
 
     if len(references) != 1:
         raise click.UsageError("--evalb compares with one REFERENCE; name a single file")

@@ -23,6 +23,8 @@ from dragoman.translation.service.interface import (
     Pairing,
     RefusedError,
     Rendering,
+    ServiceStatus,
+    SystemStatus,
     TextRequest,
     TranslatedSentence,
     TranslatedText,
@@ -31,7 +33,6 @@ from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.offloading import aside, in_own_thread
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem, translating_threads
-from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
 from dragoman.translation.service.text_jobs import (
     Joiner,
     TextJob,

@@ -14,10 +14,10 @@ from dragoman.evaluation.metrics import (
     EvaluationConfig,
     Score,
     SourceSide,
+    check_references,
     perplexity,
     score_corpus,
 )
-from dragoman.evaluation.reference_check import check_references
 from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import claim

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
-from dragoman.evaluation.metrics import check_installed, metrics_of
-from dragoman.evaluation.reference_check import check_references
+from dragoman.evaluation.metrics import check_installed, check_references, metrics_of
 from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig

@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from dragoman.core.config import to_yaml
-from dragoman.evaluation.evaluation_config import BleuTokenizer
+from dragoman.evaluation.metric import BleuTokenizer
 from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpora.corpus_part import CorpusPart

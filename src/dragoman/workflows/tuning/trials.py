@@ -13,10 +13,10 @@ from dragoman.core.text_tables import terminal_table
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     Score,
+    check_references,
     is_better,
     score_corpus,
 )
-from dragoman.evaluation.reference_check import check_references
 from dragoman.evaluation.significance import SignificanceTest, compare_systems
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import FusedScorer, Scorer
