@@ -21,8 +21,7 @@ from typing import Any
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.core.wording import in_shell
 from dragoman.data.vocabularies import check_tags
-from dragoman.evaluation.closest import Closest
-from dragoman.evaluation.similarity import Similarity
+from dragoman.evaluation.similarity import Closest, Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed

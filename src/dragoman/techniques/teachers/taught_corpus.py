@@ -16,8 +16,7 @@ from typing import Any
 
 from dragoman.core.claims import claimed
 from dragoman.core.files import write_json
-from dragoman.evaluation.closest import Closest
-from dragoman.evaluation.similarity import PairwiseSimilarity
+from dragoman.evaluation.similarity import Closest, PairwiseSimilarity
 from dragoman.techniques.teachers.answer_checks import PROBLEMS
 from dragoman.techniques.teachers.journal import ANSWERS_FILE, Journal, TaughtLine
 from dragoman.techniques.teachers.remote_teacher import RemoteTeacher, Wanted
