@@ -18,13 +18,13 @@ from reversal import VOCABULARY, SharedReversal, tiny_config, tiny_model, transl
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.data.masked_pieces import Masking
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy, MaskedLM
+from dragoman.training.objectives.masked_lm import Masking
 from dragoman.training.sharding.gradient_sharding import GradientSharding
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.tasks import Objective, Task

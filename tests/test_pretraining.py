@@ -16,7 +16,6 @@ from worlds import ALONE
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
-from dragoman.data.masked_pieces import Masking
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CARD_FILE, build_model, load_model
@@ -27,6 +26,7 @@ from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import BUILT_IN, MaskedLM
+from dragoman.training.objectives.masked_lm import Masking
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.derived_models import average_models

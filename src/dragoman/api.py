@@ -169,7 +169,7 @@ def evaluate(
     from dragoman.core.arguments import check_languages, check_lines, check_list
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
-    from dragoman.text.terms.term_rate import counters
+    from dragoman.text.terms.terminology import counters
 
     one = isinstance(metrics, str)
     chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))

@@ -18,7 +18,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
 from dragoman.core.wording import in_shell
 from dragoman.data.bulk.bulk_preparation import BulkWorkers
-from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.grouping import DeviceTokens
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.decisions import with_length_ratio, with_precision

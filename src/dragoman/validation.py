@@ -39,7 +39,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
-from dragoman.text.terms.term_rate import counters
+from dragoman.text.terms.terminology import counters
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant

@@ -18,7 +18,7 @@ from dragoman.data.prepare import prepare
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
-from dragoman.text.transforms.kinds import GROUP
+from dragoman.text.transforms import GROUP
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dragoman.core.errors import DataError
 from dragoman.evaluation.lengths import even_bounds, score_by_length
 from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
-from dragoman.text.terms.term_rate import counters
+from dragoman.text.terms.terminology import counters
 
 BLEU = EvaluationConfig(metrics=("bleu", "chrf"), bleu_tokenize="none")
 

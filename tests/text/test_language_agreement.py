@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.language_agreement import LanguageAgreement, asks_for_its_target, wanted_tags
 
 
 def part(direction: str, *tags: str, **more: Any) -> CorpusPart:
@@ -17,7 +18,7 @@ def part(direction: str, *tags: str, **more: Any) -> CorpusPart:
 
 
 def problems(
-    train: list[CorpusPart],
+    train: Sequence[CorpusPart],
     dev: CorpusPart,
     *,
     reads_source: bool = True,
@@ -29,7 +30,7 @@ def problems(
     return list(agreement.problems())
 
 
-TAGGED = [part("en-de", "<2de>"), part("en-fr", "<2fr>")]
+TAGGED = (part("en-de", "<2de>"), part("en-fr", "<2fr>"))
 DRAWS = part("en-de", "<2de>", transforms=[{"kind": "noise"}])
 
 
@@ -52,7 +53,7 @@ DRAWS = part("en-de", "<2de>", transforms=[{"kind": "noise"}])
     ],
 )  # fmt: skip
 def test_what_does_not_agree(
-    train: list[CorpusPart], dev: CorpusPart, beginning: str | None
+    train: Sequence[CorpusPart], dev: CorpusPart, beginning: str | None
 ) -> None:
     found = problems(train, dev)
     assert len(found) == (beginning is not None), found
@@ -75,3 +76,53 @@ def test_a_language_model_is_asked_for_no_language() -> None:
     train = [part("de-de"), part("fr-fr")]
     assert not problems(train, part("de-de"), reads_source=False)
     assert problems([part("en-de"), part("en-fr")], part("en-de"))
+
+
+ONE_MARKED = (part("en-de"), part("en-fr", "<2fr>"))
+DOMAIN = (part("en-de", "<2de>"), part("en-fr", "<2fr>"), part("en-fr", "<ui>", "<2fr>"))
+TWO_WAYS = (part("en-de"), part("de-en"))
+MARKED_WAYS = (part("en-de", "<2de>"), part("de-en", "<2en>"))
+DOMAIN_WAYS = (part("en-de", "<ui>"), part("de-en", "<ui>"))
+TOGETHER = (part("en-de", "<a>"), part("en-fr", "<a>", "<b>"), part("en-cs", "<b>"))
+SHARE = (part("en-de", transforms=[{"kind": "tag", "share": 0.5}]), part("en-fr", "<2fr>"))
+
+
+@pytest.mark.parametrize(
+    ("train", "one", "told"),
+    [
+        (TAGGED, part("en-de", "<2de>"), True),
+        (TAGGED, part("en-de"), False),
+        (TAGGED, part("en-de", "<2fr>"), False),
+        (TAGGED, part("it-de", "<2de>"), True),
+        (TAGGED, part("it-de"), False),
+        (ONE_MARKED, part("en-de"), True),
+        (ONE_MARKED, part("en-fr"), False),
+        (ONE_MARKED, part("en-de", "<2fr>"), False),
+        (DOMAIN, part("en-de", "<ui>", "<2de>"), True),
+        (DOMAIN, part("en-de", "<ui>"), False),
+        (TWO_WAYS, part("en-de"), True),
+        (TWO_WAYS, part("de-en"), True),
+        (TWO_WAYS, part("source-de"), True),
+        (MARKED_WAYS, part("en-de"), False),
+        (DOMAIN_WAYS, part("en-de"), True),
+        (TOGETHER, part("en-de", "<a>"), True),
+        (TOGETHER, part("en-fr", "<a>", "<b>"), True),
+        (TOGETHER, part("en-fr", "<b>"), False),
+        (SHARE, part("en-de"), True),
+        (SHARE, part("en-de", "<2de>"), True),
+        (SHARE, part("en-fr"), False),
+    ],
+)
+def test_tags_tell_the_target(train: tuple[CorpusPart, ...], one: CorpusPart, told: bool) -> None:
+    assert asks_for_its_target(one, train) == told
+
+
+def test_training_text_tells_its_own_target() -> None:
+    for train in (TAGGED, ONE_MARKED, DOMAIN, TWO_WAYS, MARKED_WAYS, DOMAIN_WAYS, TOGETHER, SHARE):
+        assert all(asks_for_its_target(one, train) for one in train)
+
+
+def test_what_would_tell_it() -> None:
+    assert wanted_tags(part("en-fr"), DOMAIN) == ["<2fr>", "<ui> <2fr>"]
+    assert wanted_tags(part("it-de"), TAGGED) == ["<2de>"]
+    assert wanted_tags(part("en-de", "<2fr>"), ONE_MARKED) == []

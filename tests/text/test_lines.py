@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.text.lines import decode_lines, read_lines, stream_lines
+from dragoman.text.lines import decode_lines, language_of_file, read_lines, stream_lines
 
 COMPRESS = {
     "": lambda content: content,
@@ -246,3 +246,11 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
     assert next(lines) == "fine"
     with pytest.raises(DataError):
         next(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("train.en", "en"), ("a/val.zh-Hans.xz", "zh-Hans"), ("train", None), ("text.gz", None)],
+)
+def test_suffixes(name: str, language: str | None) -> None:
+    assert language_of_file(Path(name)) == language

@@ -26,7 +26,7 @@ from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import Pair
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
-from dragoman.text.transforms.noise import NoiseConfig
+from dragoman.text.transforms.masking import NoiseConfig
 from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
 from dragoman.text.transforms.tagging import TagConfig
 

@@ -16,7 +16,7 @@ from worlds import ALONE, GlooThreads, gloo_together
 
 from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.data.batches import Batches
-from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.grouping import DeviceTokens
 from dragoman.data.store import Store
 from dragoman.models.interface import Memory, TranslationModel
 from dragoman.training.checkpoint import checkpoints, read_progress

@@ -17,13 +17,17 @@ import torch
 from dragoman.core.errors import ConfigError
 from dragoman.core.ranges import IntArray
 from dragoman.data.batch import Batch, assemble, make_batch, pad_sources, real_ids
-from dragoman.data.device_tokens import DeviceTokens
-from dragoman.data.grouping import divide, group_by_length
+from dragoman.data.grouping import DeviceTokens, divide, group_by_length
 from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
-from dragoman.data.resampling import POOL_BATCHES, Pool, Resampling, SampledBatch, Sampler
+from dragoman.data.resampling import (
+    POOL_BATCHES,
+    Pool,
+    SampledBatch,
+    Sampler,
+    SamplerApart,
+)
 from dragoman.data.rewriting import Rewriter, Sentences
-from dragoman.data.sampling_apart import SamplerApart
 from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpora.corpus_part import CorpusPart
@@ -113,7 +117,7 @@ class Batches:
         if not isinstance(device_tokens, DeviceTokens):
             device_tokens = DeviceTokens(device_tokens)
         self._device_tokens = device_tokens
-        self._sampler: Resampling | None = None
+        self._sampler: Sampler | SamplerApart | None = None
         self._planned_tokens = step_tokens
         self._pools: dict[tuple[int, int], list[Pool]] = {}
         if vocabularies is not None and (sampling or rewrites) and len(store):
@@ -178,7 +182,7 @@ class Batches:
         ]
 
     def _sample(
-        self, sampler: Resampling, epoch: int, window: int, skipped: int
+        self, sampler: Sampler | SamplerApart, epoch: int, window: int, skipped: int
     ) -> Iterator[list[Batch]]:
         """The steps of a window with resampled pieces, pool by pool.
 

@@ -9,6 +9,8 @@ batches of 4,096 (8,000) tokens, padding is 2.8% (4.6%); sorting by target, then
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dragoman.core.ranges import IntArray
@@ -75,6 +77,22 @@ def _cut(
             best = size, [(ordered[:cut], batches), (ordered[cut:], planned - batches)]
     assert best is not None, "one of two sides is best"
     return best[1]
+
+
+@dataclass
+class DeviceTokens:
+    """Maximum padded tokens per batch and side, shared by all streams of a training process.
+
+    After lowering it, the caller must reopen the streams, because batches may have been prepared
+    ahead.
+    """
+
+    limit: int | None = None
+    """The maximum; None: unlimited."""
+
+    def lower(self, limit: int) -> None:
+        """Lower the maximum to ``limit`` if it is higher."""
+        self.limit = limit if self.limit is None else min(self.limit, limit)
 
 
 def divide(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dragoman.core.ranges import IntArray
 from dragoman.data.store import StoredPart
-from dragoman.text.balance import tempered
+from dragoman.text.reservoir import tempered
 
 
 def rows_in_epoch(start: int, stop: int, weight: float, *, seed: int, epoch: int) -> IntArray:

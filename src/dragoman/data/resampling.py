@@ -9,13 +9,17 @@ regrouped by their new lengths.  Random transforms come first, see :mod:`dragoma
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.core.processes import WorkerPool
 from dragoman.core.ranges import IntArray, gathered, starts_of
 from dragoman.data.grouping import group_by_length, halve_until
 from dragoman.data.rewriting import Rewriter, Sentences
@@ -45,18 +49,6 @@ class Pool(NamedTuple):
     """Number from 0, which random transforms depend on."""
     seed: int
     """The same seed and rows give the same pieces."""
-
-
-class Resampling(Protocol):
-    """Gives pools new pieces."""
-
-    def sample(self, pool: Pool, following: Callable[[], Pool]) -> list[SampledBatch]:
-        """Return the planned number of batches, of the same sentences.
-
-        Args:
-            pool: the pool to sample now.
-            following: gives the next pool, which may be sampled ahead.
-        """
 
 
 class Sampler:
@@ -100,7 +92,7 @@ class Sampler:
 
         Args:
             pool: the planned batches.
-            following: not read; see :class:`Resampling`.
+            following: not read; see :class:`SamplerApart`.
         """
         planned = pool.planned
         rows = np.concatenate(planned)
@@ -211,3 +203,56 @@ def resample(
     starts = np.where(kept, starts_of(lengths), len(ids) + starts_of(new_lengths))
     chosen = np.where(kept, lengths, new_lengths)
     return gathered(np.concatenate([ids.astype(np.int64), new]), starts, chosen), chosen
+
+
+class SamplerApart:
+    """A :class:`Sampler` in a separate process, one pool ahead of training.
+
+    Beside a GPU, the training thread mainly launches work in hundreds of short calls per step.  At
+    each of them, a thread of the same interpreter that draws pieces may take Python's lock and keep
+    it for 5 ms.
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._pool = WorkerPool(
+            1,
+            _begin,
+            (sampler,),
+            work="draws pieces of words",
+            remedy="continue from the last checkpoint with 'dragoman resume'",
+        )
+        self._ahead: tuple[Pool, Future[list[SampledBatch]]] | None = None
+        weakref.finalize(self, self._pool.close)
+
+    def sample(self, pool: Pool, following: Callable[[], Pool]) -> list[SampledBatch]:
+        """The batches of :meth:`Sampler.sample`; the next pool, ``following()``, is begun.
+
+        Raises:
+            WorkerError: the process was killed.
+        """
+        try:
+            wanted = self._taken(pool)
+            after = following()
+            self._ahead = after, self._pool.submit(_sample, after)
+            return self._pool.result(wanted)
+        except BrokenProcessPool as error:
+            raise self._pool.killed("was killed") from error
+
+    def _taken(self, pool: Pool) -> Future[list[SampledBatch]]:
+        """The batches of a pool, whether begun already or not."""
+        if self._ahead is not None and self._ahead[0] is pool:
+            return self._ahead[1]
+        return self._pool.submit(_sample, pool)
+
+
+_sampler: Sampler | None = None  # of the worker process
+
+
+def _begin(sampler: Sampler) -> None:
+    global _sampler  # noqa: PLW0603 - what a worker keeps for its tasks
+    _sampler = sampler
+
+
+def _sample(pool: Pool) -> list[SampledBatch]:
+    assert _sampler is not None, "a worker begins with a sampler"
+    return _sampler.sample(pool)

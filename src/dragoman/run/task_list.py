@@ -9,7 +9,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
 from dragoman.data.counted_pieces import counted_pieces
-from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.grouping import DeviceTokens
 from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.text.examples import Example
-from dragoman.text.tags import check_tags
+from dragoman.text.tags import Tag
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import Vocabulary, is_empty
 
@@ -36,7 +36,7 @@ class ContextConfig(Config):
     """Whether the translations of these sentences precede the target, too ("2+2"): the model then
     translates them again, and only the text after the last separator is the translation of this
     sentence. By default the model reads the context and translates one sentence ("2+1")."""
-    separator: str = "<sep>"
+    separator: Tag = "<sep>"
     """Tag between two sentences."""
     max_pieces: int = Field(128, ge=1)
     """Maximum length of a side with its context, in pieces: the farthest sentences are left out
@@ -46,11 +46,6 @@ class ContextConfig(Config):
     """Which sentences are the context: those directly before this one in the same document, or, for
     comparison, sentences drawn at random from the 1,000 before it, whatever their document. A draw
     depends only on the line number."""
-
-    @field_validator("separator")
-    @classmethod
-    def _check_separator(cls, separator: str) -> str:
-        return check_tags((separator,))[0]
 
     def joined(self, before: Sequence[str], text: str) -> str:
         """A sentence behind its context, each sentence of which is followed by the separator."""

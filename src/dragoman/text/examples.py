@@ -7,6 +7,20 @@ from typing import NamedTuple
 from dragoman.core.config import Config
 from dragoman.text.tags import tagged
 
+Link = tuple[int, int]
+"""The number of a source word and that of a target word, from 0."""
+
+
+class Pair(NamedTuple):
+    """A source and its translation."""
+
+    source: str
+    target: str
+    line: int
+    """Line of the file, or number of the entry in formats without lines; from 1."""
+    before: tuple[tuple[str, str], ...] = ()
+    """Sources and targets of its context, the nearest last; empty unless a context is read."""
+
 
 class Origin(NamedTuple):
     """The part and line that an example comes from."""

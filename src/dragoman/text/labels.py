@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import sentencepiece
 
 from dragoman.core.errors import DataError
-from dragoman.text.label_form import label_problem
+from dragoman.text.tags import label_problem
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
 

@@ -281,3 +281,18 @@ class _CompressedFile(io.RawIOBase):
         while not found and (read := self._file.read(_COMPRESSED_BYTES)):
             found = read if self._started else read.lstrip(self._padding)
         return found
+
+
+def file_stamp(path: str) -> tuple[int, int] | None:
+    """Time of last change and size, by which a cache notices changes; None without the file."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None  # reading it reports the error
+    return status.st_mtime_ns, status.st_size
+
+
+def language_of_file(path: Path) -> str | None:
+    """The language suffix of a plain file, such as ``de`` of ``train.de.gz``, or None."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return plain.suffix[1:] or None

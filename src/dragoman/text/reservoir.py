@@ -1,13 +1,14 @@
-"""A fair sample of a stream that is too long to keep, and weights as counts."""
+"""A fair sample of a stream that is too long to keep, and weights, as counts or tempered."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
+Group = TypeVar("Group")
 
 _FINENESS = 2520  # all numbers up to 10 divide it
 _FINEST = 2.0**40
@@ -62,3 +63,20 @@ def whole_counts(weights: Iterable[float], smallest: int = 1) -> dict[float, int
     scaled = {weight: max(1, round(fineness * (weight / largest))) for weight in different}
     divisor = math.gcd(*scaled.values())
     return {weight: count // divisor for weight, count in scaled.items()}
+
+
+def tempered(sizes: Mapping[Group, float], temperature: float) -> dict[Group, float]:
+    """Weights of groups that make their shares proportional to their sizes to the power 1/T.
+
+    The largest group has the weight 1. With T = 1 all groups have this weight, and the larger T is,
+    the closer all groups come to equal shares (Arivazhagan et al. 2019, arXiv:1907.05019, section
+    4.2).
+
+    Args:
+        sizes: size of each group, above 0.
+        temperature: T, at least 1.
+    """
+    largest = max(sizes.values(), default=1.0)
+    return {
+        group: float((largest / size) ** (1 - 1 / temperature)) for group, size in sizes.items()
+    }

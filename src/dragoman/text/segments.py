@@ -14,10 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import file_stamp, read_lines
 from dragoman.text.normalization import normalize
-from dragoman.text.terms.stop_words import stop_words
-from dragoman.text.terms.term_extraction import TokenizedPair, linked_span, linked_words, ngrams
+from dragoman.text.terms.term_extraction import (
+    TokenizedPair,
+    linked_span,
+    linked_words,
+    ngrams,
+    stop_words,
+)
 from dragoman.text.tokens import Word
 from dragoman.text.word_alignment import Aligned
 
@@ -157,12 +162,7 @@ class SegmentTable:
 
 def segment_table(path: str) -> SegmentTable:
     """The segments of a file, which is read once unless it changes."""
-    try:
-        status = Path(path).stat()
-        stamp = status.st_mtime_ns, status.st_size
-    except OSError:
-        stamp = None  # reading it reports the error
-    return _table(path, stamp)
+    return _table(path, file_stamp(path))
 
 
 @lru_cache(maxsize=16)

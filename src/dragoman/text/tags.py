@@ -1,13 +1,16 @@
-"""Tags: symbols such as ``<2de>`` that a vocabulary never splits and a model never outputs.
+"""Tags, which a vocabulary never splits and a model never outputs, and the form of labels.
 
-In front of a source they select the kind of translation: the target language (Johnson et al. 2017,
-arXiv:1611.04558), a domain, a style.
+A tag such as ``<2de>`` in front of a source selects the kind of translation: the target language
+(Johnson et al. 2017, arXiv:1611.04558), a domain, a style.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from dragoman.text.normalization import normalize
 
@@ -36,6 +39,12 @@ def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tags
 
 
+Tags = Annotated[tuple[str, ...], AfterValidator(check_tags)]
+"""A setting that names tags."""
+Tag = Annotated[str, AfterValidator(lambda tag: check_tags((tag,))[0])]
+"""A setting that names one tag."""
+
+
 def is_tag(text: str) -> bool:
     """Whether ``text`` can be a tag."""
     return _has_form(text) and normalize(text) == text
@@ -59,3 +68,15 @@ def missing_tags(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
     """The unknown tags among those wanted, each once and in order."""
     there = set(known)
     return [tag for tag in dict.fromkeys(wanted) if tag not in there]
+
+
+def label_problem(label: str) -> str | None:
+    """Why a text cannot be a label; None if it can."""
+    if not label:
+        return "a label cannot be empty"
+    if label.split() != [label] or normalize(label) != label or set(label) & {*"<>", SPACE_SIGN}:
+        return (
+            "a label is one word such as en or user-interface, without spaces, < and >: "
+            f"{label[:40]!r}"
+        )
+    return None

@@ -14,7 +14,7 @@ import torch
 from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.data.batches import Batch
-from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.grouping import DeviceTokens
 from dragoman.training.sharding.interface import Sharding
 
 Taken = list[list[Batch]]

@@ -19,8 +19,8 @@ from typing import Protocol
 
 import torch
 
+from dragoman.data.batch import Outputs, RatedCandidates
 from dragoman.data.batches import Batch, pad_sources, real_ids
-from dragoman.data.candidates import Outputs, RatedCandidates
 from dragoman.evaluation.rewards import Reward
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SearchConfig

@@ -21,7 +21,7 @@ from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
 from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch
-from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.grouping import DeviceTokens
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.tally import restore_tallies, tallies
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY

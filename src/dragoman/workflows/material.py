@@ -10,10 +10,9 @@ from pathlib import Path
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import in_shell, named, shown
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.sides import language_of_file
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag, spelling
-from dragoman.text.lines import COMPRESSIONS
+from dragoman.text.lines import COMPRESSIONS, language_of_file
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from dragoman.core.errors import DataError
 from dragoman.evaluation.alignment_error import AlignmentScore
 from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link, LinkCheck, read_gold_alignments
+from dragoman.text.tokens import space_spans
 from dragoman.text.vocabularies.piece_spans import as_split
 from dragoman.text.word_alignment import Aligned, align
-from dragoman.text.words import space_spans
 
 if TYPE_CHECKING:
     from dragoman.translation.aligning import PairReader

@@ -8,8 +8,8 @@ import pytest
 from dragoman.core.errors import DataError
 from dragoman.techniques.embedding.accuracy import word_accuracy
 from dragoman.techniques.embedding.word_by_word import WordByWord
+from dragoman.text.tokens import space_spans
 from dragoman.text.word_vectors import WordVectors
-from dragoman.text.words import space_spans
 
 GERMAN = WordVectors(
     ("ein", "Hund", "Katze", "rot", "."),

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.terms.stop_words import stop_words
 from dragoman.text.terms.term_extraction import (
     CandidateTerm,
     TermLimits,
@@ -18,6 +17,7 @@ from dragoman.text.terms.term_extraction import (
     c_values,
     extract_terms,
     grouped_forms,
+    stop_words,
 )
 from dragoman.text.word_alignment import Aligned, align
 

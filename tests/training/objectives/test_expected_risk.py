@@ -17,8 +17,8 @@ from torch import Tensor
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
+from dragoman.data.batch import Outputs, RatedCandidates
 from dragoman.data.batches import Batch, make_batch
-from dragoman.data.candidates import Outputs, RatedCandidates
 from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, score_targets

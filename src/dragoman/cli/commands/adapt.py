@@ -199,8 +199,8 @@ def _general_sides(
     Columns are called like those of FILES, or after languages of the model.  Two plain files whose
     suffixes name no languages are in the languages of FILES.
     """
-    from dragoman.text.corpora.sides import language_of_file
     from dragoman.text.language_codes import is_language_tag
+    from dragoman.text.lines import language_of_file
     from dragoman.workflows.material import offered_sides
 
     languages = domain.source_language, domain.target_language

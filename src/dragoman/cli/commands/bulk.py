@@ -114,7 +114,7 @@ def bulk_clean(
     Example:
       dragoman bulk clean my.yaml --output cleaned
     """
-    from dragoman.data.bulk.bulk_results import cleaned_names, make_of_cleaned, write_cleaned
+    from dragoman.data.bulk.bulk_text import cleaned_names, make_of_cleaned, write_cleaned
     from dragoman.recipe import read_experiment
 
     chosen, experiment = BulkOptions.taken(options), read_experiment(config, settings)
@@ -160,7 +160,7 @@ def bulk_count(
       dragoman bulk count my.yaml --output counts
       dragoman bulk count my.yaml --output counts --vocabulary runs/my
     """
-    from dragoman.data.bulk.bulk_results import make_of_cleaned
+    from dragoman.data.bulk.bulk_text import make_of_cleaned
     from dragoman.data.bulk.word_counts import COUNT_FILES, count_words
     from dragoman.recipe import read_experiment
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -268,8 +268,7 @@ def _text(
 ) -> BulkText:
     """The training text of an experiment, to be cleaned in ``output``."""
     from dragoman.data.bulk.bulk_directory import BulkDirectory
-    from dragoman.data.bulk.bulk_results import REPORT_FILE
-    from dragoman.data.bulk.bulk_text import BulkText
+    from dragoman.data.bulk.bulk_text import REPORT_FILE, BulkText
     from dragoman.data.origin import describe
 
     parts = experiment.train_parts()

@@ -205,8 +205,8 @@ def translate(
     from dragoman.core.errors import DataError
     from dragoman.techniques.embedding.vectors_origin import read_origin
     from dragoman.techniques.embedding.word_by_word import WordByWord
+    from dragoman.text.tokens import space_spans, word_spans
     from dragoman.text.word_vectors import read_vectors
-    from dragoman.text.words import space_spans, word_spans
 
     keep_texts(inputs, {"output": output})
     if output is not None:

@@ -109,7 +109,7 @@ def evaluate(
         metrics_of,
         score_corpus,
     )
-    from dragoman.text.terms.term_rate import nothing_to_count
+    from dragoman.text.terms.terminology import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
     lines = _read(hypotheses)
@@ -257,7 +257,7 @@ def _check_glossary_languages(options: dict[str, Any]) -> None:
 def _source_side(options: dict[str, Any]) -> SourceSide | None:
     """The source side of HYPOTHESES, if a metric reads it."""
     from dragoman.evaluation.metrics import SourceSide
-    from dragoman.text.terms.term_rate import counters
+    from dragoman.text.terms.terminology import counters
 
     if options["source_text"] is None:
         return None

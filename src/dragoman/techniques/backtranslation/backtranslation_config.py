@@ -10,7 +10,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.text.transforms import Transform
-from dragoman.text.transforms.noise import NoiseConfig
+from dragoman.text.transforms.masking import NoiseConfig
 from dragoman.text.transforms.tagging import TagConfig
 
 Method = Literal["beam", "greedy", "sampling", "top-k", "noised-beam"]

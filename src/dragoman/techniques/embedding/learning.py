@@ -18,9 +18,9 @@ from dragoman.core.config import Config
 from dragoman.core.errors import DataError, MissingExtraError
 from dragoman.text.lines import read_lines
 from dragoman.text.normalization import normalize
+from dragoman.text.tokens import words
 from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 from dragoman.text.word_vectors import WordVectors
-from dragoman.text.words import words
 
 if TYPE_CHECKING:
     from dragoman.techniques.embedding.vectors_origin import Tokens

@@ -11,8 +11,8 @@ from dragoman.core.errors import DataError
 from dragoman.techniques.embedding.accuracy import by_case, check_dimensions
 from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, nearest, neighbourhood, unit
 from dragoman.text.normalization import normalize
+from dragoman.text.tokens import is_word, word_spans
 from dragoman.text.word_vectors import WordVectors
-from dragoman.text.words import is_word, word_spans
 
 _LINES = 1000  # whose new words are looked up together
 

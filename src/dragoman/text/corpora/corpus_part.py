@@ -16,17 +16,16 @@ from dragoman.core.relocation import PathMark, Relocation, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
-from dragoman.text.label_form import label_problem
 from dragoman.text.normalization import normalize
 from dragoman.text.public_corpora import located
-from dragoman.text.tags import check_tags
+from dragoman.text.tags import Tags, label_problem
 from dragoman.text.transforms import (
     SourceByModelConfig,
     Transform,
+    order_problems,
     split_at_first_draw,
     transformed,
 )
-from dragoman.text.transforms.transform_order import order_problems
 from dragoman.text.vocabularies.vocabulary import is_empty
 
 TRANSLATION = "translation"
@@ -99,7 +98,7 @@ class CorpusPart(Config):
     task: str = Field(TRANSLATION, pattern="^[a-z][a-z0-9_]{0,39}$")
     """Training task that learns from its pairs; `training.tasks` has the settings of each. A step
     takes `training.step_tokens` tokens of every task."""
-    tags: tuple[str, ...] = ()
+    tags: Tags = ()
     """Symbols in front of every source, such as `[<ui>]`; they are added to the vocabulary
     automatically."""
     transforms: tuple[Transform, ...] = ()
@@ -112,11 +111,6 @@ class CorpusPart(Config):
     several that are separated by lines that are empty on both sides."""
     context: ContextConfig | None = None
     """Always the same as `data.context`; no need to set it."""
-
-    @field_validator("tags")
-    @classmethod
-    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
-        return check_tags(tags)
 
     @field_validator("label")
     @classmethod

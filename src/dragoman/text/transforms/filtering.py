@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -29,6 +29,8 @@ class FilterConfig(TransformConfig):
     max_words: int | None = Field(None, ge=1)
     """Maximum words per side; by default, there is no limit."""
 
+    can_drop: ClassVar[bool] = True  # examples out of bounds are dropped
+
     def conflicts(self) -> Iterator[str]:
         """Bounds that leave nothing, or everything."""
         if self.last_line is not None and self.last_line < self.first_line:
@@ -42,11 +44,6 @@ class FilterConfig(TransformConfig):
     def text_settings(self) -> dict[str, Any]:
         """Its bounds, with ``every`` only if set, so that earlier prepared text stays valid."""
         return self.model_dump(mode="json", exclude={"every"} if self.every == 1 else None)
-
-    @property
-    def can_drop(self) -> bool:
-        """True: examples out of bounds are dropped."""
-        return True
 
     def __call__(self, example: Example, rng: Random) -> Example | None:
         """The example, or None if it is out of bounds."""

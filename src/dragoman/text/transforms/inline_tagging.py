@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -27,9 +26,9 @@ from dragoman.text.inline_tags import (
 from dragoman.text.markup_spans import MarkupSpan, MarkupStyle, read_markup
 from dragoman.text.normalization import normalize
 from dragoman.text.segments import SegmentTable, segment_table
-from dragoman.text.transforms.interface import SharedTransform, TransformConfig
+from dragoman.text.tokens import word_spans
+from dragoman.text.transforms.interface import FileTransform, SharedTransform, TransformConfig
 from dragoman.text.word_edges import is_whole
-from dragoman.text.words import word_spans
 
 _MORE = 0.5
 """Probability of each further tag in a sentence."""
@@ -109,7 +108,7 @@ def _matched(
             yield one, found.popleft()
 
 
-class InjectTagsConfig(SharedTransform):
+class InjectTagsConfig(FileTransform, SharedTransform):
     """Puts tags around, between and instead of words that translate each other.
 
     Hanneman and Dinu 2020, section 3.2, and Hashimoto et al. 2019 (arXiv:1907.01160): text without
@@ -119,6 +118,7 @@ class InjectTagsConfig(SharedTransform):
 
     kind: Literal["inject_tags"] = "inject_tags"
     """Inline tags around phrases that translate each other."""
+    file_setting: ClassVar[str] = "segments"
     segments: TextPath
     """File of `dragoman segments`. A relative path is relative to the folder of the
     configuration."""
@@ -127,30 +127,12 @@ class InjectTagsConfig(SharedTransform):
     inline_tags: InlineTags = InlineTags()
     """How many tags a sentence may have."""
 
-    @property
-    def is_random(self) -> bool:
-        """Always, since it draws the phrases."""
-        return True
-
-    @property
-    def is_for_sets(self) -> bool:
-        """Always: the tags of each line of a test set are the same in every run."""
-        return True
-
-    def files(self) -> list[Path]:
-        """The file of segments."""
-        return [Path(self.segments)]
-
-    def text_settings(self) -> dict[str, Any]:
-        """All settings except the path of the file, whose content is compared."""
-        return self.model_dump(mode="json", exclude={"segments"})
+    is_random: ClassVar[bool] = True  # it draws the phrases
+    is_for_sets: ClassVar[bool] = True  # each line has the same tags in every run
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The symbols of all tags."""
         yield from self.inline_tags.symbols()
-
-    def reversed(self, direction: Direction) -> None:
-        """None, since the segments are of the other direction."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with tags, if it has aligned phrases."""

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from dragoman.core.config import Config
 from dragoman.text.examples import Direction, Example
@@ -129,3 +130,22 @@ class SharedTransform(TransformConfig):
     def draws(self, rng: Random) -> bool:
         """Whether this example is among the share."""
         return self.share == 1 or rng.random() < self.share
+
+
+class FileTransform(TransformConfig):
+    """A transform that reads a file whose entries are of one direction."""
+
+    file_setting: ClassVar[str]
+    """Name of the setting with the path of the file."""
+
+    @override
+    def files(self) -> list[Path]:
+        return [Path(getattr(self, self.file_setting))]
+
+    @override
+    def text_settings(self) -> dict[str, Any]:  # the content of the file is compared, not its path
+        return self.model_dump(mode="json", exclude={self.file_setting})
+
+    @override
+    def reversed(self, direction: Direction) -> TransformConfig | None:
+        return None

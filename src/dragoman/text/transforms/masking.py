@@ -1,4 +1,4 @@
-"""Masked text, from which a model learns to restore the gaps: pre-training by span masking.
+"""Denoising: masked or noisy text, from which a model learns to restore the text.
 
 Lewis et al. 2020, "BART: Denoising Sequence-to-Sequence Pre-training for Natural Language
 Generation, Translation, and Comprehension" (arXiv:1910.13461), section 2.2; Song et al. 2019,
@@ -13,14 +13,15 @@ import re
 import unicodedata
 from abc import ABC
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from random import Random
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import TAG, check_tags
+from dragoman.text.tags import TAG, Tag
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 MASK = "<mask>"
@@ -34,27 +35,15 @@ class _MaskingConfig(Config, ABC):
     unit: Literal["words", "characters"] = "words"
     """What is masked and counted: words, which are separated by spaces, or characters, for
     languages that are written without spaces."""
-    mask_symbol: str = MASK
+    mask_symbol: Tag = MASK
     """Tag that takes the place of masked text."""
 
-    @field_validator("mask_symbol")
-    @classmethod
-    def _check_symbol(cls, symbol: str) -> str:
-        return check_tags((symbol,))[0]
+    is_random: ClassVar[bool] = True
+    is_for_sets: ClassVar[bool] = True  # the restoration of masked text is measured on masked text
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The mask symbol."""
         yield self.mask_symbol
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def is_for_sets(self) -> bool:
-        """Always, since the restoration of masked text is measured on masked text."""
-        return True
 
     def _split(self, text: str) -> list[str]:
         """The units of a text; a character keeps the space before it."""
@@ -83,10 +72,7 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
     """Mean of the Poisson distribution of span lengths. A span of length 0 is a mask that is
     inserted between two words."""
 
-    @property
-    def uses_target(self) -> bool:
-        """Never."""
-        return False
+    uses_target: ClassVar[bool] = False
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with masks in its source."""
@@ -129,10 +115,7 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
     masked: float = Field(0.5, gt=0, le=1)
     """Share of the words (or characters) that the fragment covers; it covers at least one."""
 
-    @property
-    def needs_copy(self) -> bool:
-        """Always: the sentence is its own source."""
-        return True
+    needs_copy: ClassVar[bool] = True  # the sentence is its own source
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with a fragment as its target, and the rest of the sentence as its source."""
@@ -145,6 +128,54 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
         masks = [self._mask_of([unit]) for unit in fragment]
         source = self._joined([*units[:start], *masks, *units[start + length :]])
         return example._replace(source=source, target=self._joined(fragment))
+
+
+class NoiseConfig(SharedTransform):
+    """Drops, masks and shuffles words of the source, differently in each epoch.
+
+    Lample et al. 2018 (arXiv:1711.00043), section 2.3. Words are separated by spaces; at least one
+    of them is kept.
+    """
+
+    kind: Literal["noise"] = "noise"
+    """Noise in the source."""
+    drop: float = Field(0.1, ge=0, lt=1)
+    """Probability that a word is dropped."""
+    mask: float = Field(0.0, ge=0, le=1)
+    """Probability that a word which is kept becomes `mask_symbol`."""
+    mask_symbol: Tag = MASK
+    """Tag that a masked word becomes."""
+    window: int = Field(3, ge=0)
+    """Maximum number of places by which a word moves; 0 keeps the order."""
+
+    is_random: ClassVar[bool] = True
+    uses_target: ClassVar[bool] = False
+
+    def conflicts(self) -> Iterator[str]:
+        """Noise that changes nothing."""
+        if not (self.drop or self.mask or self.window):
+            yield "noise with drop, mask and window 0 changes nothing; remove it or raise one"
+        if not self.mask:
+            yield from self.unread("with mask: 0", "mask_symbol")
+
+    def symbols(self, direction: Direction) -> Iterator[str]:
+        """The mask symbol, if words are masked."""
+        if self.mask:
+            yield self.mask_symbol
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with a noisy source."""
+        words = example.source.split()
+        if not words or not self.draws(rng):
+            return example
+        kept = [word for word in words if rng.random() >= self.drop]
+        kept = kept or [rng.choice(words)]
+        kept = [self.mask_symbol if rng.random() < self.mask else word for word in kept]
+        if self.window:
+            # Lample's permutation: sorted by position plus uniform noise below window + 1.
+            places = [place + rng.uniform(0, self.window + 1) for place in range(len(kept))]
+            kept = [word for _, word in sorted(zip(places, kept, strict=True), key=itemgetter(0))]
+        return example._replace(source=" ".join(kept))
 
 
 def _rounded(wanted: float, rng: Random) -> int:

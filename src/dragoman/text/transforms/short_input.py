@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import string
-from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from dragoman.core.relocation import TextPath
-from dragoman.text.examples import Direction, Example
+from dragoman.text.examples import Example
 from dragoman.text.normalization import normalize
 from dragoman.text.segments import segment_table
-from dragoman.text.transforms.interface import SharedTransform
+from dragoman.text.transforms.interface import FileTransform, SharedTransform
 
 
-class SegmentConfig(SharedTransform):
+class SegmentConfig(FileTransform, SharedTransform):
     """Replaces an example by one of its segments: a word or phrase and its translation.
 
     Then a model learns to translate words and headings as such, instead of continuing them into
@@ -25,27 +24,14 @@ class SegmentConfig(SharedTransform):
 
     kind: Literal["segment"] = "segment"
     """A word or phrase in place of its sentence."""
+    file_setting: ClassVar[str] = "segments"
     segments: TextPath
     """File of `dragoman segments`. A relative path is relative to the folder of the
     configuration."""
     share: float = Field(0.1, gt=0, le=1)
     """Share of the examples that it changes, different ones in each epoch."""
 
-    @property
-    def is_random(self) -> bool:
-        """Always: it draws one of the segments."""
-        return True
-
-    def files(self) -> list[Path]:
-        """The segments."""
-        return [Path(self.segments)]
-
-    def text_settings(self) -> dict[str, Any]:
-        """All settings except the path of the file, whose content is compared."""
-        return self.model_dump(mode="json", exclude={"segments"})
-
-    def reversed(self, direction: Direction) -> None:
-        """None, since the segments are of the other direction."""
+    is_random: ClassVar[bool] = True  # it draws one of the segments
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example, or one of its segments."""
@@ -70,15 +56,8 @@ class PassThroughConfig(SharedTransform):
     share: float = Field(0.02, gt=0, le=1)
     """Share of the examples that it changes, different ones in each epoch."""
 
-    @property
-    def is_random(self) -> bool:
-        """Always, since it draws the copied string."""
-        return True
-
-    @property
-    def is_for_sets(self) -> bool:
-        """Always: the string in each line of a test set is the same in every run."""
-        return True
+    is_random: ClassVar[bool] = True  # it draws the copied string
+    is_for_sets: ClassVar[bool] = True  # each line has the same string in every run
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example, or a string to copy."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import check_tags
+from dragoman.text.tags import Tag
 from dragoman.text.transforms.interface import TransformConfig
 
 
@@ -19,10 +19,7 @@ class CopyConfig(TransformConfig):
     kind: Literal["copy"] = "copy"
     """The target as its own source."""
 
-    @property
-    def makes_source(self) -> bool:
-        """True: the words of the target."""
-        return True
+    makes_source: ClassVar[bool] = True  # the words of the target
 
     def redirected(self, direction: Direction) -> Direction:
         """The direction from the target language into itself."""
@@ -41,27 +38,15 @@ class DummySourceConfig(TransformConfig):
 
     kind: Literal["dummy_source"] = "dummy_source"
     """A symbol as the source."""
-    symbol: str = "<null>"
+    symbol: Tag = "<null>"
     """Tag that is the whole source."""
     cut_off: bool | Literal["zero"] = False
     """Whether only the target side learns from these sentences: no gradient reaches the encoder,
     the embedding lookups of source pieces or the attention over the source. With true, as in the
     paper, the decoder still reads what these compute from the symbol; with zero, it reads zeros."""
 
-    @field_validator("symbol")
-    @classmethod
-    def _check_symbol(cls, symbol: str) -> str:
-        return check_tags((symbol,))[0]
-
-    @property
-    def uses_target(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def makes_source(self) -> bool:
-        """True: a symbol."""
-        return True
+    uses_target: ClassVar[bool] = False
+    makes_source: ClassVar[bool] = True  # a symbol
 
     @property
     def cuts_off_source(self) -> bool:
@@ -111,20 +96,9 @@ class SourceByModelConfig(TransformConfig):
     language is at least this share of their frequency in that of the sentence's language. Words of
     one language alone can then not be copied; 0 allows all pieces."""
 
-    @property
-    def uses_target(self) -> bool:
-        """Never: only the model reads the target, later."""
-        return False
-
-    @property
-    def makes_source(self) -> bool:
-        """True: the translation."""
-        return True
-
-    @property
-    def source_by_model(self) -> bool:
-        """Always."""
-        return True
+    uses_target: ClassVar[bool] = False  # only the model reads the target, later
+    makes_source: ClassVar[bool] = True  # the translation
+    source_by_model: ClassVar[bool] = True
 
     def text_settings(self) -> dict[str, Any]:
         """No settings, since none changes the stored text, a source without words."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Literal
-
-from pydantic import field_validator
+from typing import ClassVar, Literal
 
 from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import check_tags, language_tag
+from dragoman.text.tags import Tags, language_tag
 from dragoman.text.transforms.interface import SharedTransform
 
 
@@ -29,18 +27,10 @@ class TagConfig(SharedTransform):
 
     kind: Literal["tag"] = "tag"
     """Tags in front."""
-    tags: tuple[str, ...] = ()
+    tags: Tags = ()
     """Tags such as `[<ui>]`; by default, the tag of the target language, such as `<2de>`."""
 
-    @field_validator("tags")
-    @classmethod
-    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
-        return check_tags(tags)
-
-    @property
-    def uses_target(self) -> bool:
-        """Never: the target language is not read from the text."""
-        return False
+    uses_target: ClassVar[bool] = False  # the target language is not read from the text
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The tags that it puts in front."""

@@ -6,20 +6,36 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from dragoman.core.relocation import TextPath
 from dragoman.text.examples import Direction, Example
+from dragoman.text.lines import file_stamp
 from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary import Glossary, Match, unmet
 from dragoman.text.terms.glossary_files import is_tbx
 from dragoman.text.terms.term_annotation import AnnotationMethod, annotated, annotation_tags
-from dragoman.text.transforms.interface import SharedTransform, TransformConfig
+from dragoman.text.transforms.interface import FileTransform, SharedTransform, TransformConfig
 
 
-class AnnotateTermsConfig(SharedTransform):
+class _GlossaryTransform(FileTransform):
+    """A transform that reads a glossary."""
+
+    file_setting: ClassVar[str] = "glossary"
+    glossary: TextPath
+    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
+    of the configuration."""
+
+    @property
+    @override
+    def reads_languages(self) -> bool:
+        return is_tbx(Path(self.glossary))
+
+
+class AnnotateTermsConfig(_GlossaryTransform, SharedTransform):
     """Annotates terms in the source with their translations, so that a model learns to use these.
 
     Dinu et al. 2019 (arXiv:1906.01105), section 2. Terms are annotated only where the target has
@@ -28,9 +44,6 @@ class AnnotateTermsConfig(SharedTransform):
 
     kind: Literal["terms"] = "terms"
     """Terms annotated with their translations."""
-    glossary: TextPath
-    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
-    of the configuration."""
     method: AnnotationMethod = "append"
     """Write translations after the terms, or replace the terms by them."""
     share: float = Field(0.1, gt=0, le=1)
@@ -45,25 +58,9 @@ class AnnotateTermsConfig(SharedTransform):
         """True if one of the shares is below 1."""
         return super().is_random or self.term_share < 1
 
-    @property
-    def reads_languages(self) -> bool:
-        """True if the glossary has several languages."""
-        return is_tbx(Path(self.glossary))
-
-    def files(self) -> list[Path]:
-        """The glossary."""
-        return [Path(self.glossary)]
-
-    def text_settings(self) -> dict[str, Any]:
-        """All settings except the path of the glossary, whose content is compared."""
-        return self.model_dump(mode="json", exclude={"glossary"})
-
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The tags around terms."""
         yield from annotation_tags(self.method)
-
-    def reversed(self, direction: Direction) -> None:
-        """None, since the terms of the glossary are on the other side."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with its terms annotated."""
@@ -75,7 +72,7 @@ class AnnotateTermsConfig(SharedTransform):
         return example._replace(source=annotated(example.source, matches, self.method))
 
 
-class WithTermsConfig(TransformConfig):
+class WithTermsConfig(_GlossaryTransform):
     """Keeps an example only if its source has terms and its target has the translation of each.
 
     For test sets: what their references say agrees with the glossary.
@@ -83,30 +80,8 @@ class WithTermsConfig(TransformConfig):
 
     kind: Literal["with_terms"] = "with_terms"
     """Pairs whose sides agree with a glossary."""
-    glossary: TextPath
-    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
-    of the configuration."""
 
-    @property
-    def reads_languages(self) -> bool:
-        """True if the glossary has several languages."""
-        return is_tbx(Path(self.glossary))
-
-    def files(self) -> list[Path]:
-        """The glossary."""
-        return [Path(self.glossary)]
-
-    def text_settings(self) -> dict[str, Any]:
-        """All settings except the path of the glossary, whose content is compared."""
-        return self.model_dump(mode="json", exclude={"glossary"})
-
-    def reversed(self, direction: Direction) -> None:
-        """None, since the terms of the glossary are on the other side."""
-
-    @property
-    def can_drop(self) -> bool:
-        """True: examples without terms are dropped."""
-        return True
+    can_drop: ClassVar[bool] = True  # examples without terms are dropped
 
     def __call__(self, example: Example, rng: Random) -> Example | None:
         """The example, or None if it has no term or lacks a translation."""
@@ -137,12 +112,7 @@ def matches_in_both(example: Example, glossary: str) -> list[Match]:
 
 def _read(path: str, example: Example) -> Glossary:
     languages = example.source_language, example.target_language
-    try:
-        status = Path(path).stat()
-        stamp = status.st_mtime_ns, status.st_size
-    except OSError:
-        stamp = None  # reading it reports the error
-    return _glossary(path, languages, stamp)
+    return _glossary(path, languages, file_stamp(path))
 
 
 @lru_cache(maxsize=16)

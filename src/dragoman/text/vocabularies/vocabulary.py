@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
@@ -21,7 +21,7 @@ from dragoman.core.ranges import IntArray
 from dragoman.core.relocation import ModelPath
 from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
-from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
+from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, Tags
 
 # Characters that are neither white space nor removed.
 _KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")
@@ -62,7 +62,7 @@ class VocabularyConfig(Config):
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
     """What sentencepiece does to the text beyond composing it (NFC), which is always done;
     `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
-    tags: tuple[str, ...] = ()
+    tags: Tags = ()
     """Symbols such as `<2de>` that are never split; each gets an id after the special pieces, as do
     the tags that parts of the corpus name."""
     sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
@@ -92,11 +92,6 @@ class VocabularyConfig(Config):
                 yield "target_kind is of a vocabulary of the target alone; set joint: false"
         else:
             yield from self.unread("with vocabulary.of", *DECIDED_ELSEWHERE)
-
-    @field_validator("tags")
-    @classmethod
-    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
-        return check_tags(tags)
 
 
 class Vocabulary(ABC):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import sentencepiece
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.balance import balanced_lines
-from dragoman.text.examples import Example
-from dragoman.text.pairs import Pair
-from dragoman.text.reservoir import Reservoir, whole_counts
+from dragoman.text.examples import Example, Pair
+from dragoman.text.reservoir import Reservoir, tempered, whole_counts
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import (
@@ -107,6 +106,70 @@ def counted_lines(
     counts = whole_counts(weights, smallest=_SMALLEST_COUNT)
     counted = [[(line, counts[weight]) for line, weight in side] for side in sides]
     return counted[0], counted[1]
+
+
+def balanced_lines(
+    pairs: Iterable[tuple[Sides, float]],
+    temperature: float,
+    most: int,
+    seed: int,
+    *,
+    joint: bool,
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """The lines of each side of at most ``most`` pairs, weighted by their languages.
+
+    Each direction gets the same number of places in the sample, so that small ones are kept whole.
+    The weights then restore the original size of each direction, tempered by language.
+
+    Args:
+        pairs: examples with their weights; pairs without languages count as one direction.
+        temperature: see :func:`tempered`.
+        most: maximum number of pairs to keep.
+        seed: seed of the sample.
+        joint: whether a language is counted over both sides together.
+    """
+    samples = _sampled(pairs, most, seed)
+    sides: list[list[tuple[str, str, float]]] = [[], []]
+    for languages, sample in samples.items():
+        scale = sample.seen / len(sample.items)
+        for pair, weight in sample.items:
+            for text, language, lines in zip(pair[:2], languages, sides, strict=True):
+                if text:
+                    lines.append((text, language, weight * scale))
+    sizes: list[dict[str, float]] = [defaultdict(float), defaultdict(float)]
+    for side, lines in enumerate(sides):
+        for _, language, weight in lines:
+            sizes[0 if joint else side][language] += weight
+    factors = [tempered(one, temperature) for one in sizes]
+    weighted = [
+        [(line, weight * factors[0 if joint else side][language]) for line, language, weight in one]
+        for side, one in enumerate(sides)
+    ]
+    return weighted[0], weighted[1]
+
+
+def _sampled(
+    pairs: Iterable[tuple[Sides, float]], most: int, seed: int
+) -> dict[tuple[str, str], Reservoir[tuple[Sides, float]]]:
+    """A sample of each direction; all directions share the ``most`` places equally.
+
+    The number of directions is not known in advance, so samples shrink as new ones appear.
+    """
+    samples: dict[tuple[str, str], Reservoir[tuple[Sides, float]]] = {}
+    for item in pairs:
+        pair = item[0]
+        languages = (
+            (pair.source_language, pair.target_language)
+            if isinstance(pair, Example)
+            else ("source", "target")
+        )
+        if languages not in samples:
+            room = max(1, most // (len(samples) + 1))
+            for sample in samples.values():
+                sample.shrink(room)
+            samples[languages] = Reservoir(room, seed)
+        samples[languages].add(item)
+    return samples
 
 
 def train_vocabulary(

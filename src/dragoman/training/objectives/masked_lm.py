@@ -7,27 +7,30 @@ which the encoder reads with masks as x',
     loss = - sum over i in M of log p(x_i | x'),    p = softmax(output layer of the encoder at i).
 
 The output layer is the decoder's own; BERT has a further layer before it.  The decoder itself
-is neither read nor changed.
+is neither read nor changed.  Masks differ in each epoch, as in RoBERTa (Liu et al. 2019,
+arXiv:1907.11692, section 4.1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+import numpy as np
+import torch
+from pydantic import Field
 from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch
-from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.text.tags import check_tags
+from dragoman.text.tags import Tag
 from dragoman.text.transforms.masking import MASK
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig
@@ -45,15 +48,10 @@ class MaskedLMConfig(ObjectiveConfig):
     """Probability that such a piece is read as `mask_symbol`."""
     replaced: float = Field(0.1, ge=0, le=1)
     """Probability that it is read as a random piece; otherwise it is read as it is."""
-    mask_symbol: str = MASK
+    mask_symbol: Tag = MASK
     """Tag that is read instead of a piece; it is added to the vocabulary automatically."""
 
     translates: ClassVar[bool] = False
-
-    @field_validator("mask_symbol")
-    @classmethod
-    def _check_symbol(cls, symbol: str) -> str:
-        return check_tags((symbol,))[0]
 
     def conflicts(self) -> Iterator[str]:
         """Probabilities above 1 in total, and settings that hide nothing."""
@@ -132,3 +130,104 @@ class MaskedLM:
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
         """Loss and negative log-likelihood per predicted piece, and perplexity."""
         return per_token(totals)
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How pieces are masked; the defaults are BERT's."""
+
+    mask: int
+    """Id of the mask symbol."""
+    ordinary: IntArray
+    """Ids that may be masked and may replace others: no special pieces and no tags."""
+    chosen: float = 0.15
+    """Share of a sentence's pieces that are predicted: rounded, and at least one."""
+    masked: float = 0.8
+    """Probability that a chosen piece becomes the mask symbol."""
+    replaced: float = 0.1
+    """Probability that a chosen piece becomes a random piece instead; otherwise it is kept."""
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, symbol: str, *shares: float) -> Masking:
+        """Masking by the tag ``symbol`` of a vocabulary.
+
+        Args:
+            vocabulary: of the text.
+            symbol: such as ``<mask>``.
+            shares: :attr:`chosen`, :attr:`masked` and :attr:`replaced`.
+
+        Raises:
+            ConfigError: the vocabulary lacks this tag.
+        """
+        mask = vocabulary.tag(symbol)
+        ordinary = np.setdiff1d(np.arange(EOS + 1, len(vocabulary)), vocabulary.tags)
+        return cls(mask, ordinary, *shares)
+
+    def __call__(self, batch: Batch, *key: int) -> Batch:
+        """The batch with masked sources.
+
+        The masks of a row are a pure function of its pieces, its number and ``key``.
+
+        Args:
+            batch: on the CPU; only its source is read.
+            key: further numbers from 0 that the masks depend on.
+
+        Returns:
+            ``source`` with masks; ``target_output`` with the original piece at each position to
+            predict and padding elsewhere, ``(batch, source)``; as ``target_tokens``, their number.
+        """
+        source = batch.source.numpy()
+        masked, gold = source.copy(), np.full_like(source, PAD)
+        maskable = np.isin(source, self.ordinary)
+        for row, number in enumerate(batch.rows.tolist()):
+            places = maskable[row].nonzero()[0]
+            if not len(places):
+                continue  # only tags
+            rng = np.random.default_rng([*key, number])
+            count = max(1, round(self.chosen * len(places)))
+            places = rng.choice(places, count, replace=False)
+            gold[row, places] = source[row, places]
+            masked[row, places] = self._replaced(source[row, places], rng)
+        output = torch.from_numpy(gold)
+        return replace(
+            batch,
+            source=torch.from_numpy(masked),
+            target_input=batch.source,
+            target_output=output,
+            target_tokens=int((output != PAD).sum()),
+        )
+
+    def _replaced(self, pieces: IntArray, rng: np.random.Generator) -> IntArray:
+        """The model's input in place of the pieces to predict, ``(pieces,)``."""
+        chance = rng.random(len(pieces))
+        others = rng.choice(self.ordinary, len(pieces))
+        kept = np.where(chance < self.masked + self.replaced, others, pieces)
+        return np.where(chance < self.masked, self.mask, kept)
+
+
+class MaskedBatches:
+    """Batches whose sources are masked, differently in each step.
+
+    Args:
+        batches: with unmasked sources.
+        masking: symbol and probabilities.
+        seed: of the masks.
+    """
+
+    def __init__(self, batches: Stream, masking: Masking, seed: int) -> None:
+        self._batches, self._masking, self._seed = batches, masking, seed
+
+    def windows(self, epoch: int) -> int:
+        """Number of windows in ``epoch``."""
+        return self._batches.windows(epoch)
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """The batches of each step of one window, from step ``start`` on."""
+        steps = self._batches.window(epoch, window, start)
+        for number, step in enumerate(steps, start):
+            place = self._seed, epoch, window, number
+            yield [self._masking(batch, *place) for batch in step]
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch as the objective reads it."""
+        return self._batches.completed(batch, model)

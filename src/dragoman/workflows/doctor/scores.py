@@ -12,7 +12,7 @@ from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.scripts import script_shares
-from dragoman.text.terms.term_rate import counters
+from dragoman.text.terms.terminology import counters
 from dragoman.workflows.doctor.findings import Finding, error, warning
 from dragoman.workflows.doctor.text_checks import Texts
 

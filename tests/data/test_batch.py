@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import torch
 
+from dragoman.data.batch import Outputs, RatedCandidates
 from dragoman.data.batches import make_batch
-from dragoman.data.candidates import Outputs, RatedCandidates
 
 OUTPUTS = [
     Outputs([[5, 6], [7], []], [1.0, 0.25, 0.0], [0.0, 2.0, 1.0]),

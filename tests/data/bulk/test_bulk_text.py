@@ -14,13 +14,13 @@ from dragoman.core.errors import ConfigError, SavedError, StorageError
 from dragoman.core.runners import InProcessRunner
 from dragoman.data.bulk import text_plan, word_counts
 from dragoman.data.bulk.bulk_directory import BulkDirectory
-from dragoman.data.bulk.bulk_results import (
+from dragoman.data.bulk.bulk_text import (
     REPORT_FILE,
+    BulkText,
     cleaned_names,
     make_of_cleaned,
     write_cleaned,
 )
-from dragoman.data.bulk.bulk_text import BulkText
 from dragoman.data.bulk.shard_rows import unpack_rows
 from dragoman.data.bulk.word_counts import COUNT_FILES, SumCounts, count_words
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part

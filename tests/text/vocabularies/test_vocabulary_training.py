@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.balance import balanced_lines, tempered
 from dragoman.text.examples import Example, Origin
+from dragoman.text.reservoir import tempered
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import (
+    balanced_lines,
     counted_lines,
     train_weighted_vocabularies,
 )
