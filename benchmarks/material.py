@@ -147,7 +147,7 @@ def _write_batches(material: Material, run: Path, count: int = 60) -> None:
 
     from dragoman.data.batches import Batches
     from dragoman.experiment import Experiment
-    from dragoman.saved.tensor_file import write_tensors
+    from dragoman.saved.weights import write_tensors
 
     prepared = Experiment.open(run).prepare()
     epoch = chain.from_iterable(Batches(prepared.store, BATCH_TOKENS, seed=1).epoch(0))

@@ -15,7 +15,7 @@ import torch
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import path_of
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.distributed import World

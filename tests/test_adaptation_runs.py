@@ -20,8 +20,7 @@ from dragoman.models.layers.low_rank import is_factor
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
 from dragoman.saved.model import has_model, load_model
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.consolidation import CONSOLIDATION_FILE

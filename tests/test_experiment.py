@@ -29,8 +29,7 @@ from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import prepare_run
 from dragoman.run.weight_interpolation import Between
 from dragoman.saved.model import CONFIDENCE_FILE, CONVERTED_DIRECTORY, SHORTLIST_FILE, load_model
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest, write_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart

@@ -20,8 +20,7 @@ from dragoman.data.batches import Batch
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment
 from dragoman.training.objectives.r_drop import RDropConfig

@@ -15,8 +15,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import build_model
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.objectives.source_cut_off import SourceCutOff

@@ -14,8 +14,7 @@ from command_line import experiment, write_experiment
 from dragoman.core import device
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.training.distributed import World
 

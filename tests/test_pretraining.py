@@ -19,9 +19,8 @@ from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CARD_FILE, build_model, load_model
-from dragoman.saved.run_values import WITHOUT_TRANSLATION
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.saved_config import WITHOUT_TRANSLATION
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints

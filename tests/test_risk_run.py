@@ -18,8 +18,7 @@ from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.recipe.contradictions import nothing_improved
 from dragoman.saved.model import build_model, load_model
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.workflows.rehearsal import measure

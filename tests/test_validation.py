@@ -16,6 +16,7 @@ from dragoman.evaluation import metrics
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import RecurrentLMConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
+from dragoman.run.monolingual_validation import ObjectiveValidation
 from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
@@ -29,7 +30,7 @@ from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
 from dragoman.translation.translator import Translator
-from dragoman.validation import ObjectiveValidation, Validation, figures
+from dragoman.validation import Validation, figures
 
 SENTENCES = 8
 SEARCH = SearchConfig(beam=2, extra_length=5)  # an untrained model writes as much as it may

@@ -21,7 +21,6 @@ from dragoman.data.bulk.bulk_preparation import BulkWorkers
 from dragoman.data.grouping import DeviceTokens
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.decisions import with_length_ratio, with_precision
 from dragoman.run.finishing import finish_run, validation_of
 from dragoman.run.parents import (
     check_parents,
@@ -32,7 +31,7 @@ from dragoman.run.parents import (
     with_digests,
 )
 from dragoman.run.prepared_text import Prepared, check_positions, open_prepared_run, prepare_run
-from dragoman.run.revision import measuring_digest, revised
+from dragoman.run.revision import measuring_digest, revised, with_length_ratio, with_precision
 from dragoman.run.run_directory import begin, claim
 from dragoman.run.task_list import run_tasks
 from dragoman.saved.model import (
@@ -78,8 +77,6 @@ class Experiment:
         Raises:
             ConfigError: the run exists and was trained, its directory holds something else, or the
                 model to start from is of another kind.
-            SavedError: another process is using the run, or that model is missing or damaged.
-            StorageError: the directory cannot be written.
         """
         with begin(run):
             if checkpoints(run):
@@ -111,11 +108,6 @@ class Experiment:
 
         Args:
             settings: such as ``training.max_steps=4000``.
-
-        Raises:
-            ConfigError: another setting would change, or the run has passed a limit.
-            SavedError: another process is using the run, or its newest checkpoint is damaged.
-            StorageError: a file cannot be written.
         """
         with claim(self.run):
             config = revised(self.config, settings, self.run)
@@ -138,22 +130,12 @@ class Experiment:
             progress: called from time to time with the number of pairs read so far.
             workers: clean and encode shard by shard, perhaps on other machines; by default this
                 machine does, in one go, with the same result.
-
-        Raises:
-            DataError: the text cannot be used.
-            ConfigError: the vocabulary does not fit the text.
-            SavedError: another process is using the run.
-            StorageError: a file cannot be written.
         """
         with begin(self.run):
             return prepare_run(self.config, self.run, progress, workers)
 
     def prepared(self) -> Prepared:
-        """Open the text that another process has prepared for this run.
-
-        Raises:
-            SavedError: it is missing or damaged.
-        """
+        """Open the text that another process has prepared for this run."""
         return open_prepared_run(self.config, self.run)
 
     def train(

@@ -6,22 +6,16 @@ Processes that train together divide the sentences of a set evenly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-import torch
-
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
 from dragoman.core.wording import in_shell
-from dragoman.data.batches import Batch, make_batch
-from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     SourceSide,
@@ -31,7 +25,7 @@ from dragoman.evaluation.metrics import (
     perplexity,
     score_corpus,
 )
-from dragoman.models.interface import FamilyConfig, TranslationModel
+from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus import evaluation_examples, evaluation_pairs, own_source
@@ -43,8 +37,6 @@ from dragoman.text.terms.terminology import counters
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
-from dragoman.training.objectives import ObjectiveConfig
-from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.preparation import context_fitter
 from dragoman.translation.translator import Translator
@@ -52,7 +44,6 @@ from dragoman.translation.translator import Translator
 log = logging.getLogger(__name__)
 
 SCORES_FILE = "scores.json"
-_BATCH_TOKENS = 4000
 ROUND_TRIP = "round_trip"
 """BLEU of text translated into another language and back (Lample et al. 2018, arXiv:1711.00043,
 section 3.4)."""
@@ -76,7 +67,6 @@ class Validation:
     Raises:
         DataError: no pair has all its sides filled, or a metric cannot compare anything with the
             references.
-        MissingExtraError: a package that a metric needs is not installed.
     """
 
     def __init__(
@@ -144,11 +134,7 @@ class Validation:
         return figures(self.report(model))
 
     def report(self, model: TranslationModel) -> Report:
-        """The same figures, with the signatures of metrics.
-
-        Raises:
-            WorkerError: another process failed at its share.
-        """
+        """The same figures, with the signatures of metrics."""
         translator = Translator(
             [model],
             self._vocabularies,
@@ -212,95 +198,6 @@ class Validation:
         }
 
 
-class ObjectiveValidation(Validation):
-    """Measures the likelihood by which a model learns, for models that do not translate.
-
-    The objective's random draws are the same at every validation, on any number of processes.
-
-    Args:
-        part: the pairs; those with an empty side are excluded.
-        vocabularies: of the models.
-        search: gives the maximum length of a line.
-        evaluation: without metrics.
-        world: the processes that share the sentences; each of them gets all figures.
-        objective: of the training.
-        model: configuration of the model.
-
-    Raises:
-        DataError: no pair has all its sides filled.
-    """
-
-    def __init__(
-        self,
-        part: CorpusPart,
-        vocabularies: Vocabularies,
-        search: SearchConfig,
-        evaluation: EvaluationConfig,
-        world: World,
-        *,
-        objective: ObjectiveConfig,
-        model: FamilyConfig,
-    ) -> None:
-        super().__init__(part, vocabularies, search, evaluation, world)
-        self._reading, self._objective = objective.reading, objective.build(0.0, model)
-
-    def check_lengths(self, model: TranslationModel) -> None:
-        """Check lengths (see :meth:`Validation.check_lengths`), and that tokens remain to predict.
-
-        Raises:
-            DataError: a line is too long, or the objective predicts nothing in all lines.
-        """
-        super().check_lengths(model)
-        if not any(batch.target_tokens for batch in self._batches(range(len(self._pairs)))):
-            raise DataError(
-                f"{self._name}: nothing to predict: all lines are tags and unknown pieces; give it "
-                "text that the vocabulary knows"
-            )
-
-    def report(self, model: TranslationModel) -> Report:
-        """See :meth:`Validation.report`; ``loss`` is per token that the objective counts."""
-        found = self._world.gather(lambda: self._totals(model))
-        sums = map(sum, zip(*found, strict=True))
-        figures = self._objective.figures(dict(zip(self._objective.totals, sums, strict=True)))
-        source_language, target_language = self._languages
-        return {
-            "source_language": source_language,
-            "target_language": target_language,
-            "loss": figures["loss"],
-            "perplexity": figures["perplexity"],
-        }
-
-    def _totals(self, model: TranslationModel) -> list[float]:
-        """The totals of this process's share."""
-        names, device = self._objective.totals, next(model.parameters()).device
-        sums = torch.zeros(len(names), dtype=torch.float64, device=device)
-        model.eval()
-        with torch.no_grad():
-            for batch in self._batches(self._shares()[self._world.rank]):
-                found = self._objective.backward(model, batch.to(device), 1.0)
-                sums += torch.stack([found[name] for name in names]).double()
-        totals: list[float] = sums.tolist()
-        return totals
-
-    def _batches(self, lines: Sequence[int]) -> Iterator[Batch]:
-        """The lines of these numbers, as the objective reads them."""
-        numbers = np.array(lines, dtype=np.int64)
-        pairs = [self._pairs[number] for number in numbers]
-        sources = self._vocabularies.source.encode_batch([pair.source for pair in pairs])
-        targets = self._vocabularies.target.encode_batch([pair.target for pair in pairs])
-        lengths = [np.array([len(ids) + 1 for ids in side]) for side in (sources, targets)]
-        groups = group_by_length(lengths[0], lengths[1], _BATCH_TOKENS)
-        batches = [
-            replace(
-                make_batch([sources[i] for i in group], [targets[i] for i in group]),
-                rows=torch.from_numpy(numbers[group]),
-            )
-            for group in groups
-        ]
-        (step,) = self._reading(SingleStep(batches), self._vocabularies, 0).window(0, 0)
-        yield from step
-
-
 def source_side(
     sources: Sequence[str], evaluation: EvaluationConfig, languages: tuple[str, str]
 ) -> SourceSide:
@@ -310,9 +207,6 @@ def source_side(
         sources: without tags and context, which no translation has.
         evaluation: names the metrics.
         languages: of sources and translations.
-
-    Raises:
-        DataError: the glossary is missing or broken.
     """
     return SourceSide(sources, counters(evaluation.glossary, languages))
 
@@ -402,9 +296,6 @@ def write_scores(
         share: position of the model between the first of two checkpoints (0) and the second (1);
             None: it is their mean.
         card: digest of the model card as it is written.
-
-    Raises:
-        StorageError: the file cannot be written.
     """
     told = {"checkpoints": checkpoints, "share": share, "card": card}
     given = {name: value for name, value in told.items() if value is not None}
@@ -412,29 +303,17 @@ def write_scores(
 
 
 def read_scores(run: Path) -> dict[str, Report]:
-    """The reports of a finished run, by set.
-
-    Raises:
-        SavedError: the file is missing or damaged.
-    """
+    """The reports of a finished run, by set."""
     return {name: one for name, one in _read(run).items() if isinstance(one, dict)}
 
 
 def read_share(run: Path) -> float | None:
-    """Position of a finished run's model between its first and its newest checkpoint, or None.
-
-    Raises:
-        SavedError: the file is missing or damaged.
-    """
+    """Position of a finished run's model between its first and its newest checkpoint, or None."""
     return _read(run).get("share")
 
 
 def read_card_digest(run: Path) -> str | None:
-    """The digest of a finished run's model card as it was written, if that was recorded.
-
-    Raises:
-        SavedError: the file is missing or damaged.
-    """
+    """The digest of a finished run's model card as it was written, if that was recorded."""
     return _read(run).get("card")
 
 

@@ -13,7 +13,7 @@ import pytest
 from command_line import CommandLine, experiment, write_experiment
 from reversal import assert_same
 
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
 
 STEPS = 200

@@ -25,8 +25,7 @@ from dragoman.models.layers.positions import sinusoids
 from dragoman.saved.model import build_model, load_model
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.system import TranslationSystem
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest

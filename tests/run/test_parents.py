@@ -19,8 +19,7 @@ from dragoman.models.registry import NamedModelConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.run.parents import completed, parent_of
 from dragoman.saved.model import load_model
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest
 from dragoman.text import synthetic
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints

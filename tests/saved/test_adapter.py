@@ -12,8 +12,7 @@ from torch import Tensor
 from dragoman.core.errors import SavedError
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
 from dragoman.saved.model import load_model
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest, write_tensors
 
 
 @pytest.fixture

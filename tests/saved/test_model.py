@@ -18,8 +18,14 @@ from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.model import build_model, load_for_search, load_model, save_model
 from dragoman.saved.saved_config import FORMAT, SavedConfig
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import average_weights, load_weights, read_weights, weights_of
+from dragoman.saved.weights import (
+    average_weights,
+    load_weights,
+    read_tensors,
+    read_weights,
+    weights_of,
+    write_tensors,
+)
 from dragoman.text.context import ContextConfig
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary

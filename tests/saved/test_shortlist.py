@@ -19,7 +19,7 @@ from dragoman.saved.shortlist import (
     write_shortlist,
 )
 from dragoman.saved.system import TranslationSystem
-from dragoman.saved.tensor_file import write_tensors
+from dragoman.saved.weights import write_tensors
 from dragoman.text.vocabularies.piece_links import PieceTable
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 

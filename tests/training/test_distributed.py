@@ -21,7 +21,7 @@ from worlds import ALONE, together
 from dragoman.core.errors import DataError, StorageError, WorkerError
 from dragoman.data.batches import Batches
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer

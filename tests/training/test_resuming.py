@@ -20,7 +20,7 @@ from reversal import Records, Reversal, Stopper, assert_same, two_tasks, weights
 from dragoman.core.errors import InterruptedRunError, SavedError, StorageError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint, read_progress
 from dragoman.training.observers import Record
 from dragoman.training.trainer import Trainer

@@ -21,8 +21,7 @@ from reversal import (
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import load_weights
+from dragoman.saved.weights import load_weights, read_tensors
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scorer import ModelScorer
 from dragoman.search.strategy import SearchConfig, search

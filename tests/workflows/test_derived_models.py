@@ -13,8 +13,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters, is_factor, merged
 from dragoman.saved.model import CARD_FILE, load_model
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import WEIGHTS_FILE, weights_of
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_of, write_tensors
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.training.bounds import Watched

@@ -8,8 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
-from dragoman.client.calls import Calls
-from dragoman.client.connection import Sending
+from dragoman.client.connection import Calls, Sending
 from dragoman.client.values import (
     CharacterUsage,
     DocumentState,

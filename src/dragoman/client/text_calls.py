@@ -7,8 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
-from dragoman.client.calls import Calls
-from dragoman.client.connection import Connection, Sending, cut_off
+from dragoman.client.connection import Calls, Connection, Sending, cut_off
 from dragoman.client.values import (
     LanguageOffer,
     detection_of,

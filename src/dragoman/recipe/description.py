@@ -226,11 +226,7 @@ class RunDescription(Config):
         return self.search.model_copy(update={**one, "sampling": None, "mbr": None})
 
     def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
-        """Keys of the pairs of dev and test sets, removed by cleaning; none of labels.
-
-        Raises:
-            DataError: a set cannot be read.
-        """
+        """Keys of the pairs of dev and test sets, removed by cleaning; none of labels."""
         pairs = (pair for part in parts for pair in kept_pairs(part))
         if self.model.writes_labels:
             pairs = (pair._replace(target="") for pair in pairs)

@@ -58,9 +58,6 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     Args:
         path: the file.
         settings: overrides such as ``training.step_tokens=4096``.
-
-    Raises:
-        ConfigError: the file cannot be read, or a setting is malformed.
     """
     own = read_yaml(path)
     whole = on_base(
@@ -85,9 +82,6 @@ def with_train_parts(
         config: of the run.
         parts: the other training text.
         what: the new description, for errors.
-
-    Raises:
-        ConfigError: a part is wrong, or does not fit the rest.
     """
     values = json.loads(config.model_dump_json())
     values["data"]["train"] = [json.loads(part.model_dump_json()) for part in parts]

@@ -19,8 +19,8 @@ from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.monolingual_validation import ObjectiveValidation, RoundTripValidation
 from dragoman.run.parents import story_of
-from dragoman.run.round_trips import RoundTripValidation
 from dragoman.run.training_facts import training_facts
 from dragoman.run.weight_interpolation import best_between, step_outside
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
@@ -36,8 +36,7 @@ from dragoman.saved.model import (
     save_model,
 )
 from dragoman.saved.model_card import card_digest, model_card
-from dragoman.saved.run_values import tags_learned
-from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.saved_config import SavedConfig, tags_learned
 from dragoman.saved.weights import WEIGHTS_FILE, average_weights, load_weights
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -51,7 +50,6 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.warm_start import digest_of
 from dragoman.validation import (
-    ObjectiveValidation,
     Report,
     Validation,
     figures,

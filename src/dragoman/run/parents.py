@@ -32,12 +32,7 @@ from dragoman.training.warm_start import check_start, digest_of, parent_vocabula
 
 
 def completed(config: ExperimentConfig) -> ExperimentConfig:
-    """The configuration with the component models' configurations in place of their paths.
-
-    Raises:
-        ConfigError: one of them does not fit, or its configuration is damaged.
-        SavedError: one of them is missing.
-    """
+    """The configuration with the component models' configurations in place of their paths."""
     named = named_components(config.model)
     if not named:
         return config
@@ -53,12 +48,7 @@ def completed(config: ExperimentConfig) -> ExperimentConfig:
 
 
 def parent_of(config: ExperimentConfig) -> Parent | None:
-    """Another run's vocabularies that are kept, extended or taken, if any.
-
-    Raises:
-        ConfigError: they do not fit the model.
-        SavedError: the other run is missing or damaged, or not the one that training began with.
-    """
+    """Another run's vocabularies that are kept, extended or taken, if any."""
     languages = config.source_language, config.target_language
     start, vocabulary = config.training.start_from, config.vocabulary
     return parent_vocabularies(start, vocabulary, config.model, languages)
@@ -75,9 +65,6 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
 
     Raises:
         ConfigError: a model does not fit; the message names all differences.
-        DataError: a file of embeddings is missing, or of another kind.
-        SavedError: a model is missing, damaged, or not the one that training began with, or the
-            models have different vocabularies.
     """
     training = config.training
     for problem in nothing_improved(config):
@@ -113,10 +100,6 @@ def digests_at_start(config: ExperimentConfig) -> dict[str, str]:
 
     Vocabularies of another run are included, as ``vocabulary``.  The run's vocabularies may differ,
     such as a classifier's, which have its labels.
-
-    Raises:
-        DataError: a file of embeddings is missing.
-        SavedError: a model is missing, or not the one that training began with.
     """
     training = config.training
     own = {} if training.start_from is None else {"start_from": digest_of(training.start_from)}
@@ -165,13 +148,6 @@ def take_weights(
 
     Returns:
         Lines for the user.
-
-    Raises:
-        ConfigError: a weight has another shape, or the other model lacks it; or no piece has a
-            vector in the files.
-        DataError: a file of embeddings is missing or damaged.
-        SavedError: a model is missing, damaged, has NaN or infinite weights or another vocabulary,
-            or is not the one that training began with.
     """
     training = config.training
     if training.start_from is not None:
@@ -189,9 +165,6 @@ def fix_weights(
     """Freeze the weights that do not learn, whenever training starts or resumes.
 
     With ``training.adapter`` these are all weights, and factors that learn are added.
-
-    Raises:
-        ConfigError: the model has no layer that can get an adapter.
     """
     embeddings, adapter = config.training.embeddings, config.training.adapter
     if embeddings is not None and embeddings.fixed:

@@ -52,11 +52,6 @@ def prepare_run(
         run: its directory.
         progress: called from time to time with the number of pairs read so far.
         workers: clean and encode shard by shard; by default this process does, in one go.
-
-    Raises:
-        DataError: the text cannot be used.
-        ConfigError: the vocabulary does not fit the text.
-        StorageError: a file cannot be written.
     """
     data, directory = config.data, run / DATA_DIRECTORY
     parts, before = config.train_parts(), _fingerprint(directory)
@@ -112,11 +107,7 @@ def prepare_run(
 
 
 def open_prepared_run(config: ExperimentConfig, run: Path) -> Prepared:
-    """Open the text that another process has prepared for a run.
-
-    Raises:
-        SavedError: it is missing or damaged.
-    """
+    """Open the text that another process has prepared for a run."""
     store, report = open_prepared(run / DATA_DIRECTORY)
     alignments = None
     if config.training.objective.reads_alignments:

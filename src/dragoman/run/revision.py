@@ -1,4 +1,4 @@
-"""Settings that may still change in a run that has begun: its end, search and scores."""
+"""Settings of a run that are decided when it begins, and those that may still change afterwards."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.config import override, parse
+from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import in_shell, listed
+from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.corpora.corpus_part import from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
+from dragoman.training.distributed import World
 from dragoman.training.schedule import learning_rate
 
 log = logging.getLogger(__name__)
@@ -71,7 +74,6 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
 
     Raises:
         ConfigError: another setting would change, a limit is already passed, or a value is wrong.
-        SavedError: the newest checkpoint is damaged.
     """
     where = run / CONFIG_FILE
     before = plain_values(config)
@@ -101,21 +103,13 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
 
 
 def progress_of(run: Path) -> Progress:
-    """The progress of a run, by its newest checkpoint.
-
-    Raises:
-        SavedError: that checkpoint is damaged.
-    """
+    """The progress of a run, by its newest checkpoint."""
     found = checkpoints(run)
     return read_progress(found[-1]) if found else Progress()
 
 
 def ended_by(config: ExperimentConfig, run: Path) -> str | None:
-    """The limit that a run has reached, such as "training.max_steps: 4000"; None if none.
-
-    Raises:
-        SavedError: its newest checkpoint is damaged.
-    """
+    """The limit that a run has reached, such as "training.max_steps: 4000"; None if none."""
     name = config.training.limit_reached(progress_of(run))
     if name == "bounds":
         return BOUNDS
@@ -202,3 +196,54 @@ def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int
             old,
             after.training.schedule.decay,
         )
+
+
+def with_precision(config: ExperimentConfig, run: Path, world: World) -> ExperimentConfig:
+    """The configuration with a precision that the leader's hardware has, for all processes.
+
+    The leader warns if the hardware of any of them has to emulate it.
+    """
+    training, device = config.training, world.device
+    found = world.gather(
+        lambda: [decide_precision(training.precision, device), is_emulated("bfloat16", device)]
+    )
+    precision: DecidedPrecision = found[0][0]
+    emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
+    if world.is_leader and emulated:
+        log.warning(
+            "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
+            "slow; start a run in float32 with: dragoman train %s --run OTHER "
+            "--set training.precision=float32",
+            run,
+            run / CONFIG_FILE,
+        )
+    if training.precision == precision:
+        return config
+    return config.model_copy(
+        update={"training": training.model_copy(update={"precision": precision})}
+    )
+
+
+def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfig:
+    """The configuration with the usual length ratio, by which search notices unusual translations.
+
+    The ratio is left out for a run whose text has no sources with words, and for a run in which
+    only the sources have context.  There, a sentence without context, such as the first of a
+    document, would have an output several times as long as usual for its source, and be cut.
+    """
+    search, context = config.search, config.data.context
+    if context is not None and not context.target:
+        return config
+    translates = config.training.objective.translates and not config.model.writes_labels
+    if search.length_ratio is not None or not (config.model.reads_source and translates):
+        return config
+    parts = [number for number, part in enumerate(config.data.train) if _has_words(part)]
+    if (ratio := store.length_ratio(parts)) is None:
+        return config
+    return config.model_copy(update={"search": search.model_copy(update={"length_ratio": ratio})})
+
+
+def _has_words(part: CorpusPart) -> bool:
+    """Whether the stored sources of a part have words: not a lone symbol, nor made later."""
+    made = (transform for transform in part.prepared_transforms if transform.makes_source)
+    return part.has_source or any(transform.uses_target for transform in made)

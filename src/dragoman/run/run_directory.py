@@ -75,13 +75,7 @@ def check_usable(directory: Path) -> None:
 
 @contextmanager
 def begin(directory: Path) -> Iterator[None]:
-    """:func:`claim` a directory that need not be a run yet, but must be usable as one.
-
-    Raises:
-        ConfigError: it holds something else.
-        SavedError: another process is using it.
-        StorageError: it cannot be read or written.
-    """
+    """:func:`claim` a directory that need not be a run yet, but must be usable as one."""
     check_usable(directory)
     with claim(directory):
         yield
@@ -93,10 +87,6 @@ def claim(run: Path) -> Iterator[None]:
 
     A thread that has claimed a run may claim it again.  Of processes that train together, the
     first claims it for all; a claim by the others does nothing.
-
-    Raises:
-        SavedError: another process or thread is using it.
-        StorageError: the directory cannot be written.
     """
     key, thread = run.absolute(), threading.get_ident()
     if _held.get(key) == thread or os.environ.get("RANK", "0") != "0":

@@ -98,9 +98,6 @@ def with_candidates(
         vocabularies: of the stream.
         evaluation: settings of BLEU and chrF.
         allow_tags: whether outputs may contain tags, as in the run's own search.
-
-    Raises:
-        MissingExtraError: a tokenizer of BLEU is not installed.
     """
     target, reward = vocabularies.target, SentenceReward(wanted.reward, evaluation)
 

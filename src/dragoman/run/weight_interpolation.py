@@ -16,8 +16,7 @@ from torch import Tensor
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import is_down
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
     checkpoints,
@@ -47,11 +46,7 @@ class Between:
 
 
 def step_outside(config: ExperimentConfig, run: Path) -> int | None:
-    """The newest step, if its weights exceed a bound, and the first are a trained model's.
-
-    Raises:
-        SavedError: the newest checkpoint is damaged.
-    """
+    """The newest step, if its weights exceed a bound, and the first are a trained model's."""
     newest = checkpoints(run)[-1]
     watched = read_progress(newest).watched
     begun = config.training.start_from is not None and path_of(run, 0).is_dir()
@@ -69,9 +64,6 @@ def best_between(
         step: of the newest checkpoint, which is outside of a bound.
         reports: of the best checkpoint within all bounds, on the dev sets.
         score: of other weights.
-
-    Raises:
-        SavedError: a checkpoint is damaged.
     """
     training, newest = config.training, path_of(run, step)
     watched = read_progress(newest).watched

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.models.layers.low_rank import changed_matrix, is_factor, merged
-from dragoman.saved.tensor_file import read_metadata, write_tensors
-from dragoman.saved.weights import read_weights, weights_digest
+from dragoman.saved.weights import read_metadata, read_weights, weights_digest, write_tensors
 
 ADAPTER_FILE = "adapter.safetensors"
 """The adapter file of a run with ``training.adapter``."""
@@ -69,9 +68,6 @@ def write_adapter(path: Path, weights: Mapping[str, Tensor], of: str) -> None:
         path: file to write.
         weights: of an adapted model; only the factors among them are written.
         of: digest of the model's own weights.
-
-    Raises:
-        StorageError: the file cannot be written.
     """
     factors = {name: tensor for name, tensor in weights.items() if is_factor(name)}
     write_tensors(path, factors, {"adapter": _KIND, _OF: of})

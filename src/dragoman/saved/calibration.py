@@ -119,20 +119,12 @@ def is_calibration(path: Path) -> bool:
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:
-    """Write a calibration, whole or not at all.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write a calibration, whole or not at all."""
     write_json(path, calibration.model_dump(mode="json"))
 
 
 def calibration_path(system: TranslationSystem) -> Path:
-    """The file of a system's calibration: named in its description, or beside its model.
-
-    Raises:
-        SavedError: the model does not exist.
-    """
+    """The file of a system's calibration: named in its description, or beside its model."""
     if isinstance(system.confidence, Path):
         return system.confidence
     return model_directory(system.models[0]) / CONFIDENCE_FILE
@@ -144,7 +136,6 @@ def default_output(system: TranslationSystem) -> Path:
     Raises:
         ConfigError: the system is an ensemble, a model with an adapter, or a checkpoint, and so
             has no such place.
-        SavedError: the model does not exist.
     """
     if len(system.models) > 1:
         raise ConfigError(

@@ -132,9 +132,6 @@ def tags_between(
         source: source language, as the model calls it.
         target: target language, as the model calls it.
         tags: further tags, such as ``<ui>``.
-
-    Raises:
-        ConfigError: as for :func:`tags_for`.
     """
     wanted = tags_for(config, vocabulary, target, tags)
     trained = [

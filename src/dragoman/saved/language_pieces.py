@@ -12,7 +12,7 @@ import torch
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import PIECES_FILE, home_of, model_directory
-from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
+from dragoman.saved.weights import read_metadata, read_tensors, write_tensors
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
 from dragoman.text.vocabularies.vocabulary import EOS, Vocabulary
 
@@ -20,11 +20,7 @@ _KEY = "vocabulary"
 
 
 def write_pieces(path: Path, frequencies: PieceFrequencies, vocabulary: Vocabulary) -> None:
-    """Write the frequency of each piece of a target vocabulary in each language.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write the frequency of each piece of a target vocabulary in each language."""
     tensors = {name: torch.from_numpy(shares) for name, shares in frequencies.shares.items()}
     write_tensors(path, tensors, {_KEY: vocabulary.fingerprint})
 
@@ -72,7 +68,6 @@ def foreign_pieces(
 
     Raises:
         ConfigError: the model does not know the pieces of the language.
-        SavedError: the file is damaged, or of another vocabulary.
     """
     path = home_of(model_directory(model)) / PIECES_FILE
     if not path.is_file():

@@ -28,10 +28,14 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
-from dragoman.saved.run_values import learned_in_run
-from dragoman.saved.saved_config import FORMAT, SavedConfig, SavedModel
-from dragoman.saved.tensor_file import check_readable, write_tensors
-from dragoman.saved.weights import WEIGHTS_FILE, load_weights, read_weights
+from dragoman.saved.saved_config import FORMAT, SavedConfig, SavedModel, learned_in_run
+from dragoman.saved.weights import (
+    WEIGHTS_FILE,
+    check_readable,
+    load_weights,
+    read_weights,
+    write_tensors,
+)
 from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import BOS
@@ -78,11 +82,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
 
 
 def read_merged_weights(path: Path) -> dict[str, Tensor]:
-    """The weights of a file, with the low-rank factors among them added to their matrices.
-
-    Raises:
-        SavedError: as for :func:`read_weights`.
-    """
+    """The weights of a file, with the low-rank factors among them added to their matrices."""
     return merged(read_weights(path))
 
 
@@ -112,9 +112,6 @@ def save_model(
         earlier: for the model card, the cards of models that the weights were made from.
         card: the whole model card, of a model that was not trained here.
         kept: files that are copied unchanged, such as those that stay of an existing model.
-
-    Raises:
-        StorageError: the directory cannot be written, or holds something other than a model.
     """
     with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": _format(config, vocabularies), **config.model_dump()}
@@ -203,12 +200,7 @@ def home_of(directory: Path) -> Path:
 
 
 def read_config(path: Path) -> SavedConfig:
-    """Read the part of a model's or a run's ``config.yaml`` that describes the model.
-
-    Raises:
-        ConfigError: the file is missing or damaged.
-        SavedError: the format is newer.
-    """
+    """Read the part of a model's or a run's ``config.yaml`` that describes the model."""
     values = read_yaml(path)
     _check_format(values.get("format", 1), path)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
@@ -229,10 +221,6 @@ def load_model(
         path: a model directory, a run directory or one of a run's checkpoints.
         device: where to put the weights; by default, a GPU if available.
         adapter: is merged into the weights.
-
-    Raises:
-        SavedError: something is missing, truncated, altered or does not fit together, a weight is
-            NaN or infinite, or the format is newer; or the adapter is of another model.
     """
     directory = model_directory(Path(path))
     home = home_of(directory)
@@ -263,9 +251,6 @@ def load_for_search(
         device: as for :func:`load_model`.
         precision: precision of the weights.
         adapter: as for :func:`load_model`.
-
-    Raises:
-        SavedError: as for :func:`load_model`.
     """
     saved = load_model(path, device, adapter)
     settle_weights(saved.model)

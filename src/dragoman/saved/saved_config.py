@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 from pydantic import Field
 
-from dragoman.core.config import Config
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import SavedError
 from dragoman.models import ModelConfig
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import Part, TranslationModel
 from dragoman.text.context import ContextConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
-from dragoman.text.inline_tags import InlineTags
-from dragoman.text.terms.term_annotation import AnnotationMethod
+from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol
+from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
+from dragoman.text.transforms import TransformConfig
+from dragoman.text.transforms.inline_tagging import inline_tags
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT = 3
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
@@ -63,3 +68,101 @@ class SavedModel:
     def search(self) -> dict[str, Any]:
         """The search settings that the model was validated with."""
         return self.config.search
+
+
+WITHOUT_TRANSLATION = frozenset({"masked_lm"})
+"""Kinds of ``training.objective`` that leave the target side unchanged."""
+
+
+def learned_in_run(
+    values: Mapping[str, Any], languages: tuple[str, str], path: Path
+) -> dict[str, Any]:
+    """Abilities that models of a run have learned, by their key in a model's ``config.yaml``.
+
+    Args:
+        values: of a ``config.yaml``.  A model's has no training text, but lists its abilities.
+        languages: of source and target, for text that names none.
+        path: the file, for messages.
+    """
+    data = values.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("train"), list):
+        return {}
+    parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
+    transforms = [one for part in parts for one in part.transforms]
+    return {
+        "directions": _directions(parts, languages),
+        "translates": _objective(values) not in WITHOUT_TRANSLATION,
+        **tags_learned(transforms, _start(values), lambda: Vocabularies.load(path.parent)),
+    }
+
+
+def tags_learned(
+    transforms: Sequence[TransformConfig],
+    start: Mapping[str, Any] | None,
+    vocabularies: Callable[[], Vocabularies],
+) -> dict[str, Any]:
+    """The annotation of terms and the inline tags that a model has learned, by their keys.
+
+    Where the text of the run has none, a model keeps those of the model it started from.  They are
+    read from the vocabulary, which keeps its tags, because that model may no longer exist.
+
+    Args:
+        transforms: of the training text.
+        start: ``training.start_from`` in plain values.
+        vocabularies: gives those of the run.
+    """
+    method, inline = term_annotation(transforms), inline_tags(transforms)
+    if (method is None or inline is None) and _keeps_all(start):
+        with suppress(SavedError):  # a user of the vocabulary will report its fault
+            known = _common_tags(vocabularies())
+            method, inline = method or _annotation_by(known), inline or _inline_tags_among(known)
+    return {"term_annotation": method, "inline_tags": inline}
+
+
+def _keeps_all(start: Mapping[str, Any] | None) -> bool:
+    """Whether tags keep their meaning of the earlier model: none of its weights is drawn anew."""
+    if start is None or start.get("vocabulary") == "new":
+        return False
+    return set(start.get("parts", ())) == set(get_args(Part))
+
+
+def _common_tags(vocabularies: Vocabularies) -> frozenset[str]:
+    return frozenset.intersection(*(frozenset(one.pieces(one.tags)) for one in vocabularies))
+
+
+def _annotation_by(tags: frozenset[str]) -> AnnotationMethod | None:
+    """The annotation method of terms with these tags; None if they are other tags."""
+    methods: tuple[AnnotationMethod, ...] = ("append", "replace")  # fewer tags last
+    return next((one for one in methods if tags.issuperset(annotation_tags(one))), None)
+
+
+def _inline_tags_among(tags: frozenset[str]) -> InlineTags | None:
+    """The inline tags among these tags; None without any."""
+    pairs = next(n for n in count() if not tags.issuperset(pair_symbols(n + 1)))
+    points = next(n for n in count() if point_symbol(n + 1) not in tags)
+    return InlineTags(pairs=pairs, points=points) if pairs and points else None
+
+
+def _directions(parts: Sequence[CorpusPart], languages: tuple[str, str]) -> tuple[Direction, ...]:
+    """The directions that a run is trained for, each once."""
+    found = [part.resolved(*languages).direction for part in parts]
+    return tuple(one for number, one in enumerate(found) if one not in found[:number])
+
+
+def _objective(values: Mapping[str, Any]) -> str | None:
+    """The kind of the objective, if one is named."""
+    kind = (_section(values, "training", "objective") or {}).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
+def _start(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The parent model, if training started from another model."""
+    return _section(values, "training", "start_from")
+
+
+def _section(values: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
+    """A section within sections; None if it is absent."""
+    found: Any = values
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None

@@ -18,7 +18,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import SHORTLIST_FILE, model_directory
 from dragoman.saved.system import TranslationSystem
-from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
+from dragoman.saved.weights import read_metadata, read_tensors, write_tensors
 from dragoman.text.vocabularies.piece_links import PieceTable
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import EOS
@@ -72,11 +72,7 @@ class Shortlist:
 
 
 def write_shortlist(path: Path, shortlist: Shortlist) -> None:
-    """Write a shortlist, whole or not at all.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write a shortlist, whole or not at all."""
     tensors = {
         "starts": torch.from_numpy(shortlist.table.starts),
         "pieces": torch.from_numpy(shortlist.table.pieces.astype(np.int32)),
@@ -156,11 +152,7 @@ def _is_sound(arrays: dict[str, npt.NDArray[np.generic]], sizes: tuple[int, ...]
 
 
 def shortlist_path(system: TranslationSystem) -> Path:
-    """The file of a system's shortlist: named in its description, or beside its model.
-
-    Raises:
-        SavedError: the model does not exist.
-    """
+    """The file of a system's shortlist: named in its description, or beside its model."""
     if isinstance(system.shortlist, Path):
         return system.shortlist
     return model_directory(system.models[0]) / SHORTLIST_FILE

@@ -93,12 +93,10 @@ class TranslationSystem(Config):
     confidence: bool | Path = False
     """Whether each translation gets its confidence: `true`, by the calibration beside the model, or
     the file of a calibration; see docs/confidence.md."""
-
     shortlist: bool | Path = False
     """Whether outputs are restricted to the likeliest pieces of each source, which is faster:
     `true`, by the shortlist beside the first model, or the file of a shortlist; see
     docs/search.md."""
-
     own_pieces: float = Field(0.0, ge=0, le=1)
     """Keeps outputs in their language: a piece is written only if it is at least this share as
     frequent in training text of that language as in any other; 0 allows all. See
@@ -237,20 +235,14 @@ class TranslationSystem(Config):
         return list(dict.fromkeys([*self.routes, *pivot]))
 
     def route(self, language: str | None) -> TranslationSystem:
-        """The system for lines in a language; the default for None and languages without a route.
-
-        Raises:
-            ConfigError: the values of the route do not describe a system.
-        """
+        """The system for lines in a language; the default if it is None or has no route."""
         common: dict[str, Any] = {"source_language": None, "routes": {}, "identifier": None}
         if language is None or language not in self.routed():
             return self.model_copy(update=common)
         if language not in self.routes:
             return self.model_copy(update={**common, "pivot": None, "source_language": language})
-        values = {**self.model_dump(exclude_defaults=True), **self.routes[language]}
-        for name in common:
-            values.pop(name, None)
         own = self.routes[language]
+        values = {**self.model_dump(exclude_defaults=True, exclude=set(common)), **own}
         if "models" in own:  # to which nothing belongs that is of others
             several = isinstance(own["models"], (list, tuple)) and len(own["models"]) > 1
             for name in ("adapter", "weights", *(() if several else ("ensemble",))):
@@ -316,20 +308,12 @@ class TranslationSystem(Config):
     def searches_like(self, other: TranslationSystem) -> bool:
         """Whether one engine can search for both systems: they differ in settings and tags only."""
         names = (
-            "models",
-            "weights",
-            "ensemble",
-            "language_model",
-            "adapter",
-            "engine",
-            "shortlist",
+            *("models", "weights", "ensemble", "language_model", "adapter", "engine", "shortlist"),
+            *("own_pieces", "precision", "device", "workers"),
         )
         if self.own_pieces and self.target_language != other.target_language:
             return False  # each language forbids pieces of the other
-        return all(
-            getattr(self, n) == getattr(other, n)
-            for n in (*names, "own_pieces", "precision", "device", "workers")
-        )
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def directories(self) -> list[Path]:
         """All directories that are needed to build the system."""
@@ -357,20 +341,12 @@ class TranslationSystem(Config):
 
 
 def read_system(path: Path) -> TranslationSystem:
-    """Read a description; relative paths in it are relative to its folder.
-
-    Raises:
-        ConfigError: the file is missing, or does not describe a system.
-    """
+    """Read a description; relative paths in it are relative to its folder."""
     return parse(TranslationSystem, read_values(path), path)
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """The values of a description with absolute paths, to be overridden.
-
-    Raises:
-        ConfigError: the file is missing or no YAML mapping.
-    """
+    """The values of a description with absolute paths, to be overridden."""
     return on_folder(read_yaml(path), Path(os.path.realpath(path)).parent)
 
 
@@ -405,9 +381,6 @@ def write_system(path: Path, system: TranslationSystem) -> None:
     """Write a description; paths below its folder become relative, so that the folder can be moved.
 
     A symbolic link at ``path`` is replaced by the file.
-
-    Raises:
-        StorageError: the description cannot be written.
     """
     folder = Path(os.path.realpath(path.parent))
 

@@ -58,9 +58,6 @@ class RequestParameters(ABC):
             request: JSON is recognised by its content type; a body of any type except JSON and
                 forms is not read.
             part_bytes: maximum size of a part of a multipart form that is not a file.
-
-        Raises:
-            RefusedError: ``invalid``: malformed JSON, or forms that are not UTF-8.
         """
         return cls(await _values(request, part_bytes))
 

@@ -161,9 +161,6 @@ def read_server(
         changes: values that replace those of the file, such as ``{"port": 80}``; their paths are
             relative to the current directory.
         settings: further changes, such as ``limits.seconds=20``.
-
-    Raises:
-        ConfigError: a file is missing or not YAML, or values are invalid.
     """
     if path is None:
         values: dict[str, Any] = {}
@@ -198,11 +195,7 @@ def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def system_at(path: Path) -> dict[str, Any]:
-    """The description of a system, from a YAML file or for a model directory.
-
-    Raises:
-        ConfigError: the file is not YAML.
-    """
+    """The description of a system, from a YAML file or for a model directory."""
     if path.suffix in {".yaml", ".yml"} and not path.is_dir():
         return read_values(path)
     return {"models": [str(path)]}

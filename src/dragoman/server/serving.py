@@ -223,10 +223,6 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
 
     The process ends, with exit code 0, at most :data:`CLOSING_SECONDS` after the last request was
     answered or its time was up, abandoning any translation in progress.
-
-    Raises:
-        ConfigError: the address is in use or not permitted, or a system is invalid.
-        DragomanError: a model or the database cannot be opened.
     """
     with ExitStack() as opened:
         # The port first, as loading models takes a minute, and the port may be in use.
@@ -238,11 +234,7 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
 
 
 def check(config: ServerConfig) -> list[Pairing]:
-    """Check that all models and the database of a server can be opened; returns its directions.
-
-    Raises:
-        DragomanError: a model or the database cannot be opened.
-    """
+    """Check that all models and the database of a server can be opened; returns its directions."""
 
     async def directions(store: ServerStore) -> list[Pairing]:
         async with await _open_service(config, store) as service:

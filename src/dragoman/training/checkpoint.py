@@ -22,8 +22,7 @@ from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
 from dragoman.evaluation.metrics import is_better
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, write_tensors
 from dragoman.training.bounds import Watched
 from dragoman.training.sharding.interface import AVERAGE
 

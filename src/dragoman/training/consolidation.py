@@ -24,7 +24,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import read_tensors, write_tensors
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair

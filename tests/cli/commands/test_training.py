@@ -20,8 +20,7 @@ from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
 from dragoman.models import TransformerConfig
 from dragoman.run.run_directory import MARKER
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.examples import Direction
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World

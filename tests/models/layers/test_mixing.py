@@ -26,8 +26,7 @@ from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
 from dragoman.models.layers.ssru import SSRU, linear_recurrence
 from dragoman.models.layers.sublayers import FeedForward
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.saved.weights import load_weights
+from dragoman.saved.weights import load_weights, read_tensors, write_tensors
 from dragoman.training.optimizers.adam import AdamConfig
 from dragoman.training.sharding.replicas import Replicas
 

@@ -17,8 +17,7 @@ from dragoman.core.files import content_digest
 from dragoman.models.classifier import ClassifierConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.recipe import read_experiment
-from dragoman.saved.tensor_file import read_tensors
-from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 

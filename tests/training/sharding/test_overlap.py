@@ -16,7 +16,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
-from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy

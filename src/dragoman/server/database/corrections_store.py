@@ -73,10 +73,6 @@ class CorrectionShelf(Shelf):
             target_language: language code.
             key: number of its key.
             address: of a client without a key; kept until the review.
-
-        Raises:
-            RefusedError: ``invalid``, if a text is empty; ``too_large``; ``too_many_requests``, if
-                too many corrections wait already.
         """
         limit = self._limits.correction_characters
         correction = Correction(
@@ -122,11 +118,7 @@ class CorrectionShelf(Shelf):
             return list(session.scalars(wanted))
 
     def review_correction(self, correction: int, state: CorrectionState) -> Correction:
-        """Accept or reject a correction.
-
-        Raises:
-            DataError: the correction does not exist.
-        """
+        """Accept or reject a correction."""
         return self.review_corrections([correction], state)[0]
 
     def review_corrections(self, chosen: Sequence[int], state: CorrectionState) -> list[Correction]:

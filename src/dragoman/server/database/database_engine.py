@@ -74,9 +74,6 @@ class Database:
         create: whether to create a missing file.
 
     Raises:
-        ConfigError: ``database`` is invalid or of an unsupported kind.
-        MissingExtraError: psycopg is needed and not installed.
-        SavedError: the file does not exist, or is damaged or foreign.
         StorageError: the database cannot be opened, reached or written.
     """
 
@@ -129,12 +126,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A transaction that changes nothing.
-
-        Raises:
-            SavedError: the file is damaged.
-            StorageError: the database cannot be read or reached, or its file was replaced.
-        """
+        """A transaction that changes nothing."""
         self._check_file()
         with self._explaining(), self._engine.begin() as connection, Session(connection) as session:
             yield session
@@ -150,10 +142,6 @@ class Database:
                 (In SQLite, writing transactions exclude each other anyway.)
             durable: whether to wait for the disk, so that even a power failure loses nothing.
             patient: whether a statement may take any time, such as those of an upgrade.
-
-        Raises:
-            SavedError: the file is damaged.
-            StorageError: the database cannot be written or reached, or its file was replaced.
         """
         self._check_file()
         engine = self._engine.execution_options(
@@ -171,11 +159,7 @@ class Database:
             session.flush()
 
     def _check_file(self) -> None:
-        """Check that the file is still the same, as connections would write to a deleted file.
-
-        Raises:
-            StorageError: the file was deleted or replaced.
-        """
+        """Check that the file is still the same, as connections would write to a deleted file."""
         if not self.is_sqlite:
             return
         try:
@@ -230,11 +214,7 @@ def _find_file(path: Path, create: bool) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """Numbers that distinguish a file from another of the same name.
-
-    Raises:
-        OSError: the file does not exist.
-    """
+    """Numbers that distinguish a file from another of the same name."""
     found = path.stat()
     return found.st_dev, found.st_ino
 

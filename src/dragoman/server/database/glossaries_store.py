@@ -99,11 +99,7 @@ class GlossaryShelf(Shelf):
     def rename_glossary(
         self, identifier: str, name: str, key: int | None = None
     ) -> KeptGlossary | None:
-        """Rename a glossary of a key; None if it does not exist.
-
-        Raises:
-            RefusedError: ``invalid`` or ``too_large``.
-        """
+        """Rename a glossary of a key; None if it does not exist."""
         named = _stored_name(name)
         with self._database.writing() as session:
             glossary = _glossary(session, identifier, key, alone=True)
@@ -137,9 +133,6 @@ class GlossaryShelf(Shelf):
 
         Returns:
             The changed glossary; None if it does not exist.
-
-        Raises:
-            RefusedError: ``invalid`` or ``too_large``.
         """
         new = self._dictionary(source_language, target_language, entries)
         named = None if name is None else _stored_name(name)

@@ -45,12 +45,6 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
         limits: on data kept for clients.
         busy_seconds: how long to wait for another process that is writing.
         create: whether to create a missing SQLite file.
-
-    Raises:
-        ConfigError: ``database`` is invalid or of an unsupported kind.
-        MissingExtraError: psycopg is needed and not installed.
-        SavedError: the database does not exist, is damaged, foreign, or of a newer version.
-        StorageError: the database cannot be opened, reached or written.
     """
 
     def __init__(

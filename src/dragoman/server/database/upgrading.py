@@ -22,10 +22,6 @@ def upgrade(database: Database) -> None:
     """Create the tables of an empty database, or upgrade those of an older version.
 
     If several servers start at once, one of them upgrades while the others wait.
-
-    Raises:
-        SavedError: the database is of a newer version, or not Dragoman's.
-        StorageError: the database cannot be written or reached.
     """
     with database.reading() as session:
         found = _revision(session.connection(), database.name)

@@ -162,11 +162,7 @@ class LibreSuggestion:
 
     @classmethod
     def read(cls, given: LibreParameters) -> LibreSuggestion:
-        """From the parameters of a request; the store limits their length.
-
-        Raises:
-            RefusedError: ``invalid``.
-        """
+        """From the parameters of a request; the store limits their length."""
         text, translation = given.required("q"), given.required("s")
         source, target = given.required("source"), given.required("target")
         return cls(text, translation, source_language(source), language_code(target))
@@ -252,9 +248,6 @@ async def admit(
         read: makes a task of the parameters.
         texts: gives the texts of a task that count against limits.
         files: whether the request has a file, whose characters count on translation.
-
-    Raises:
-        RefusedError: the request is invalid, or is not admitted.
     """
     secret = None
     try:

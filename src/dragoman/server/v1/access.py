@@ -54,12 +54,7 @@ async def kept_glossary(server: Dependencies, identifier: str, key: ApiKey | Non
 async def glossary_of_request(
     server: Dependencies, options: RequestOptions, key: ApiKey | None
 ) -> Glossary | None:
-    """The glossary of a request, if any.
-
-    Raises:
-        RefusedError: ``not_found``; or ``invalid``, if the terms contradict each other or the
-            glossary has other languages.
-    """
+    """The glossary of a request, if any."""
     if isinstance(options.glossary, str):
         return await _read_glossary(server, options.glossary, options, key)
     if not options.glossary:

@@ -11,7 +11,7 @@ from worlds import ALONE, together
 
 from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.run.round_trips import RoundTripValidation
+from dragoman.run.monolingual_validation import RoundTripValidation
 from dragoman.saved.model import load_model
 from dragoman.search import SearchConfig
 from dragoman.text.corpora.corpus_part import CorpusPart

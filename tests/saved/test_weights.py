@@ -11,7 +11,7 @@ import safetensors
 import torch
 
 from dragoman.core.errors import SavedError
-from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
+from dragoman.saved.weights import read_metadata, read_tensors, write_tensors
 
 
 def test_any_altered_byte_is_found(tmp_path: Path) -> None:
