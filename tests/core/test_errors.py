@@ -1,13 +1,18 @@
+"""Commands in messages, and memory that runs out, in the words of different libraries."""
+
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-from dragoman.core.errors import MissingExtraError, install_command
+from dragoman.core.errors import MissingExtraError, install_command, is_out_of_memory, memory_words
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,3 +44,28 @@ def test_hints_name_packages_of_an_extra_and_never_the_extra() -> None:
     exchange = {"onnx", "onnxruntime", "protobuf", "sacremoses", "transformers>=5"}
     assert named == reports | engines | servers | documents | exchange
     assert all(f'"{package.partition(">=")[0]}>=' in extras for package in named)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        RuntimeError("std::bad_alloc"),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."),
+    ],
+)
+def test_whoever_says_it_is_understood(error: Exception) -> None:
+    assert is_out_of_memory(error)
+    assert memory_words(error)
+
+
+def test_what_pytorch_itself_raises_is_understood_and_told_shortly() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(2**60, dtype=torch.int8)
+    assert is_out_of_memory(raised.value)
+    assert memory_words(raised.value).startswith("DefaultCPUAllocator: can't allocate memory")
+
+
+def test_other_errors_are_not() -> None:
+    assert not is_out_of_memory(RuntimeError("The size of tensor a (3) must match"))

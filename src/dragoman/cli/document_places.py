@@ -132,8 +132,8 @@ class DocumentPlaces:
 
     def write(self, output: Path, content: bytes) -> None:
         """Write a translation, whole or not at all."""
+        from dragoman.core.claims import new_output
         from dragoman.core.files import atomic_write
-        from dragoman.core.new_outputs import new_output
 
         if output == STREAM:
             sys.stdout.buffer.write(content)

@@ -55,8 +55,7 @@ from dragoman.cli.commands.training import (
 from dragoman.cli.commands.translation import score, translate
 from dragoman.cli.commands.tuning import tune
 from dragoman.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
-from dragoman.core.errors import DragomanError, NotEnoughMemoryError
-from dragoman.core.memory import is_out_of_memory, memory_words
+from dragoman.core.errors import DragomanError, NotEnoughMemoryError, is_out_of_memory, memory_words
 from dragoman.workflows.progress import quiet_option, write_line
 
 UNEXPECTED = 1

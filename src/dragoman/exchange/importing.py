@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 import yaml
 
+from dragoman.core.claims import new_output
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
-from dragoman.core.new_outputs import new_output
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.architectures import architecture
 from dragoman.exchange.interface import ForeignModel, Importer, Languages

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 import torch
 
-from dragoman.core.errors import NotEnoughMemoryError
-from dragoman.core.memory import is_out_of_memory, memory_words
+from dragoman.core.errors import NotEnoughMemoryError, is_out_of_memory, memory_words
 from dragoman.data.batches import Batch
 from dragoman.data.grouping import DeviceTokens
 from dragoman.training.sharding.interface import Sharding

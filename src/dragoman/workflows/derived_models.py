@@ -11,8 +11,8 @@ from typing import Any
 
 from torch import Tensor
 
+from dragoman.core.claims import new_output
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.new_outputs import new_output
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run

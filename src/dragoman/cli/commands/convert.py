@@ -10,8 +10,8 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.option_types import PATH
 from dragoman.cli.options import json_option
+from dragoman.core.claims import new_outputs
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.new_outputs import new_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from dragoman.cli import declare
 from dragoman.cli.commands.keys import open_store
 from dragoman.cli.option_types import PATH
 from dragoman.cli.options import database_option, json_option
+from dragoman.core.claims import new_outputs
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.new_outputs import new_outputs
 from dragoman.workflows.progress import tell
 from dragoman.workflows.results import print_json
 

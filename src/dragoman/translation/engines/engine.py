@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.device import keep_freed_memory
-from dragoman.core.errors import NotEnoughMemoryError
-from dragoman.core.memory import is_out_of_memory, memory_words
+from dragoman.core.errors import NotEnoughMemoryError, is_out_of_memory, memory_words
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search

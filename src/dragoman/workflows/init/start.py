@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dragoman.core.claims import new_outputs
 from dragoman.core.device import best_device
 from dragoman.core.errors import DataError
 from dragoman.core.files import atomic_directory, atomic_write
-from dragoman.core.new_outputs import new_outputs
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.saved.model import build_model
 from dragoman.text.corpora.corpus import read_pairs

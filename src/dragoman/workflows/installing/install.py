@@ -12,9 +12,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.core.claims import new_output
 from dragoman.core.errors import ConfigError, DataError, DragomanError, SavedError
 from dragoman.core.files import atomic_directory, content_digest, storage_errors
-from dragoman.core.new_outputs import new_output
 from dragoman.saved.archive_members import ARCHIVES, LARGEST, archive_suffix
 from dragoman.saved.installed_models import is_model_name, models_folder
 from dragoman.saved.model import CONFIG_FILE, MODEL_FILES, load_model, model_directory, read_config
