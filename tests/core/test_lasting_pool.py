@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +14,16 @@ from worker_tasks import begin, begin_once, begin_slowly, die, die_unless_marked
 from dragoman.core import lasting_pool
 from dragoman.core.errors import NoWorkersError, WorkerError
 from dragoman.core.lasting_pool import LastingPool
+from dragoman.core.processes import WorkerPool
+
+
+def counting(begin: Callable[..., None], *arguments: object) -> LastingPool:
+    return LastingPool(lambda: WorkerPool(1, begin, arguments, work="counts", remedy="count less"))
 
 
 @pytest.fixture
 def pool() -> Iterator[LastingPool]:
-    pool = LastingPool(1, begin, (7,), work="counts", remedy="count less")
+    pool = counting(begin, 7)
     yield pool
     pool.close()
 
@@ -63,7 +68,7 @@ def test_processes_that_cannot_be_started_are_told_and_tried_again_after_a_while
     now = [100.0]
     monkeypatch.setattr(lasting_pool, "time", SimpleNamespace(monotonic=lambda: now[0]))
     mark, others = tmp_path / "mark", set(multiprocessing.active_children())
-    pool = LastingPool(1, begin_once, (str(mark),), work="counts", remedy="count less")
+    pool = counting(begin_once, str(mark))
     assert list(pool.in_order(times, [1], ahead=1)) == [7]
     kill_workers(others)
     with pytest.raises(NoWorkersError, match=r"started in its place \(they were killed, too\); c"):
@@ -82,7 +87,7 @@ def test_processes_that_cannot_be_started_are_told_and_tried_again_after_a_while
 def test_a_pool_that_is_closed_while_others_are_started_leaves_none(tmp_path: Path) -> None:
     others = set(multiprocessing.active_children())
     mark = tmp_path / "mark"
-    pool = LastingPool(1, begin_slowly, (str(mark),), work="counts", remedy="count less")
+    pool = counting(begin_slowly, str(mark))
     assert list(pool.in_order(times, [1], ahead=1)) == [7]
     kill_workers(others)
     mark.unlink()
@@ -100,7 +105,7 @@ def test_a_pool_that_is_closed_while_others_are_started_leaves_none(tmp_path: Pa
 
 def test_workers_of_a_forgotten_pool_end() -> None:
     others = set(multiprocessing.active_children())
-    pool = LastingPool(1, begin, (7,), work="counts", remedy="count less")
+    pool = counting(begin, 7)
     assert list(pool.in_order(times, [1], ahead=1)) == [7]
     kill_workers(others)
     assert list(pool.in_order(times, [1], ahead=1)) == [7]

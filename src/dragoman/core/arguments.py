@@ -18,11 +18,7 @@ Item = TypeVar("Item")
 
 
 def check_text(text: object, name: str) -> str:
-    """Return ``text`` if it is a string.
-
-    Args:
-        text: the value passed.
-        name: its name in the error.
+    """Return ``text`` if it is a string; ``name`` is its name in the error.
 
     Raises:
         UsageError: it is not a string.
@@ -35,11 +31,7 @@ def check_text(text: object, name: str) -> str:
 
 
 def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
-    """Iterate over ``lines``, checking that each is a string.
-
-    Args:
-        lines: the value passed.
-        name: name of each item in the error.
+    """Iterate over ``lines``, checking that each is a string, called ``name`` in the error.
 
     Raises:
         UsageError: at once, if it is a single string or not iterable; later, if an item is not a
@@ -65,11 +57,7 @@ def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
 
 
 def check_function(function: object, name: str) -> None:
-    """Check that ``function`` can be called.
-
-    Args:
-        function: the value passed.
-        name: its name in the error.
+    """Check that ``function`` can be called; ``name`` is its name in the error.
 
     Raises:
         UsageError: it cannot be called.
@@ -81,10 +69,7 @@ def check_function(function: object, name: str) -> None:
 def check_list(values: Iterable[Item], name: str, items: str) -> Iterator[Item]:
     """Iterate over ``values``, whose items the caller checks.
 
-    Args:
-        values: the value passed.
-        name: its name in the error.
-        items: the expected kind of items, for the error.
+    ``name`` and ``items`` name the values and the expected kind of items in the error.
 
     Raises:
         UsageError: at once, if it is not iterable.
@@ -100,14 +85,11 @@ def check_list(values: Iterable[Item], name: str, items: str) -> Iterator[Item]:
 def check_languages(languages: object) -> tuple[str, str]:
     """Return a source and a target language, if these are two strings.
 
-    Args:
-        languages: the value passed.
-
     Raises:
         UsageError: it is anything else, such as one string for both.
     """
     given = tuple(languages) if isinstance(languages, (list, tuple)) else ()
-    if len(given) == 2 and all(isinstance(one, str) for one in given):
+    if len(given) == 2 and all(isinstance(language, str) for language in given):
         return given
     raise UsageError(
         "languages: expected a source and a target language, such as ('en', 'de'), found "
@@ -116,11 +98,7 @@ def check_languages(languages: object) -> tuple[str, str]:
 
 
 def check_path(path: object, name: str = "model or run") -> Path:
-    """Return ``path`` as a :class:`~pathlib.Path`.
-
-    Args:
-        path: the value passed.
-        name: its name in the error.
+    """Return ``path`` as a :class:`~pathlib.Path`; ``name`` is its name in the error.
 
     Raises:
         UsageError: it is not a path, or it is empty.
@@ -131,15 +109,12 @@ def check_path(path: object, name: str = "model or run") -> Path:
             if not given:
                 raise UsageError(f"an empty name is not a path; name a {name}")
             return Path(given)
-    several = "; give several one by one: load('one', 'two')" if _is_list(path) else ""
+    is_list = isinstance(path, (list, tuple, set, frozenset))
+    several = "; give several one by one: load('one', 'two')" if is_list else ""
     raise UsageError(
         f"expected the path of a {name} as a string or pathlib.Path, found "
         f"{_described(path)}{several}"
     )
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset))
 
 
 def _described(value: object) -> str:

@@ -132,9 +132,9 @@ def _types_in(annotation: Any) -> Iterator[type]:
 def _spelt_out(value: Any) -> Any:
     """``value`` with text in place of Booleans."""
     if isinstance(value, dict):
-        return {_spelt_out(key): _spelt_out(one) for key, one in value.items()}
+        return {_spelt_out(key): _spelt_out(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_spelt_out(one) for one in value]
+        return [_spelt_out(item) for item in value]
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -173,11 +173,7 @@ class ComposedConfig(Config):
 
 
 def read_yaml(path: Path | str) -> dict[str, Any]:
-    """Read a YAML mapping.
-
-    Raises:
-        ConfigError: the file is missing, too large, not UTF-8, not YAML, or not a mapping.
-    """
+    """Read a YAML mapping."""
     path = Path(path)
     try:
         with path.open("rb") as stream:
@@ -281,9 +277,6 @@ def on_base(
         replaced: sections that only make sense as a whole, such as ``data.dev``.
         families: sections with a ``family``, such as ``model`` or ``model.backbone``, and the
             default family of each.
-
-    Raises:
-        ConfigError: a base is missing, invalid, or part of a circle.
     """
     seen = [Path(os.path.realpath(path))]
     whole = relocate(values, seen[-1].parent)
@@ -325,11 +318,8 @@ def laid_over(
 ) -> dict[str, Any]:
     """``above`` merged onto ``below``: sections key by key, anything else replaced.
 
-    Args:
-        below: values that apply unless ``above`` has its own.
-        above: values that take precedence; an empty section changes nothing.
-        replaced: sections that only make sense as a whole.
-        section: place of both in the file, with a dot at the end.
+    An empty section changes nothing; those in ``replaced`` only make sense as a whole.  ``section``
+    is the place of both in the file, with a dot at the end.
     """
     result = _copy(below)
     for key, value in above.items():
@@ -344,12 +334,7 @@ def laid_over(
 
 
 def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:
-    """Check ``values`` against the configuration class ``kind``.
-
-    Args:
-        kind: the configuration class.
-        values: nested plain values, as read from YAML.
-        where: the file or place that they come from, for error messages.
+    """The configuration with nested plain ``values``, as read from the YAML file ``where``.
 
     Raises:
         ConfigError: one line that names every problem, with "did you mean" for an unknown key.

@@ -135,10 +135,6 @@ def read_tree(text: str) -> Tree:
 def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | None]]:
     """The trees of a file, each with its first line number; None for a blank line.
 
-    Args:
-        lines: lines of the file.
-        name: of the file, for messages.
-
     Raises:
         DataError: a bracket is not closed, or not opened; the message names line and column.
     """
@@ -187,11 +183,7 @@ class _Reader:
         return self._stack[0].place if self._stack else None
 
     def check_complete(self) -> None:
-        """Refuse open brackets.
-
-        Raises:
-            TreeError: a bracket is open.
-        """
+        """Refuse open brackets."""
         if self._stack:
             count = len(self._stack)
             which = "this bracket is" if count == 1 else f"{count} brackets, this one first, are"

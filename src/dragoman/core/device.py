@@ -40,12 +40,7 @@ def processor_name(device: torch.device) -> str:
 
 
 def find_device(wanted: torch.device | str | None) -> torch.device:
-    """The requested device, such as ``cuda:1``; by default, a GPU if available.
-
-    Raises:
-        ConfigError: it does not exist, or cannot hold numbers.
-        UsageError: ``wanted`` is not a string.
-    """
+    """The requested device, such as ``cuda:1``; by default, a GPU if available."""
     if wanted is None:
         return best_device()
     if not isinstance(wanted, (str, torch.device)):

@@ -50,17 +50,10 @@ _REFUSALS = {
 }
 
 
-_OF_ONE_PATH = frozenset(
-    [
-        errno.EACCES,
-        errno.EPERM,
-        errno.ENOTDIR,
-        errno.EEXIST,
-        errno.EISDIR,
-        errno.ENAMETOOLONG,
-        errno.ELOOP,
-    ]
-)
+_OF_ONE_PATH = {
+    *(errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST),
+    *(errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP),
+}
 
 
 def is_of_one_path(error: StorageError) -> bool:
@@ -89,9 +82,6 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     A device or a pipe cannot be replaced and is written to directly.  The target of a name such as
     ``/dev/stdout`` is appended to; any other link is replaced.  An existing file keeps its
     permissions.
-
-    Raises:
-        StorageError: the disk is full, read-only or not permitted.
     """
     path = Path(path)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
@@ -132,10 +122,6 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
     Args:
         path: the directory; if it is a symbolic link, its target is replaced.
         ours: names of files and directories that an earlier call may have left there.
-
-    Raises:
-        StorageError: the disk is full, read-only or not permitted; or the directory holds other
-            files.
     """
     path = Path(path)
     with storage_errors(path):
@@ -152,7 +138,7 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
 
 
 def check_replaceable(path: Path, ours: Collection[str]) -> None:
-    """Refuse to replace a directory that holds foreign files; see :func:`atomic_directory`.
+    """Refuse to replace a directory that holds files other than ``ours``.
 
     Raises:
         StorageError: the directory holds foreign files, or the path is something else.
@@ -160,10 +146,10 @@ def check_replaceable(path: Path, ours: Collection[str]) -> None:
     with storage_errors(path):
         if not path.exists():
             return
-        strangers = {name for name in os.listdir(path) if not _TEMPORARY.fullmatch(name)}
-        if strangers := strangers - set(ours):
+        names = {name for name in os.listdir(path) if not _TEMPORARY.fullmatch(name)}
+        if foreign := names - set(ours):
             raise StorageError(
-                f"{path}: holds {min(strangers)}, which Dragoman did not put there; move it away "
+                f"{path}: holds {min(foreign)}, which Dragoman did not put there; move it away "
                 "or choose another directory"
             )
 
@@ -172,18 +158,15 @@ def sweep(directory: Path, name: str | None = None) -> None:
     """Remove temporary files of killed processes from ``directory``.
 
     A directory that was about to be replaced when its process was killed gets its name back.
-    Files of living processes are kept, as is everything on file systems without locks.
-
-    Args:
-        directory: where to look, without its subdirectories.
-        name: restricts removal to temporary versions of this file or directory.
+    Files of living processes are kept, as is everything on file systems without locks.  ``name``
+    restricts removal to temporary versions of this file or directory.
     """
     with suppress(OSError):
         for leftover in os.listdir(directory):
-            found = _TEMPORARY.fullmatch(leftover)
-            if found and name in (None, found["name"]):
-                with suppress(OSError):  # one that cannot be removed does not stop the others
-                    _sweep_one(directory / leftover, directory / found["name"], bool(found["old"]))
+            match = _TEMPORARY.fullmatch(leftover)
+            if match and name in (None, match["name"]):
+                with suppress(OSError):  # a file that cannot be removed does not stop the others
+                    _sweep_one(directory / leftover, directory / match["name"], bool(match["old"]))
 
 
 def remove_directory(path: Path) -> None:
@@ -196,11 +179,7 @@ def remove_directory(path: Path) -> None:
 
 
 def durable_replace(path: Path, target: Path) -> None:
-    """Rename within a directory, so that a power loss afterwards leaves the new name.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Rename within a directory, so that a power loss afterwards leaves the new name."""
     os.replace(path, target)
     _flush_directory(target.parent)
 
@@ -243,11 +222,7 @@ def user_data_folder() -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """SHA-256 of a file, in hexadecimal digits."""
     content = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(_DIGESTED_BYTES):
@@ -278,12 +253,7 @@ def write_json(path: Path | str, value: Any) -> None:
 def make_directory(path: Path, wanted: Path | None = None) -> None:
     """Make a directory and its parents, durably; an existing directory stays unchanged.
 
-    Args:
-        path: path of the directory.
-        wanted: the path that errors name: the file or directory to write there.
-
-    Raises:
-        StorageError: it cannot be made.
+    ``wanted`` is the path that errors name: the file or directory to write there.
     """
     with storage_errors(wanted or path):
         try:
@@ -308,11 +278,7 @@ def _place_kept(path: Path) -> Iterator[None]:
 
 
 def _check_in_place(path: Path) -> None:
-    """Refuse to recreate this process' working directory after it was moved or removed.
-
-    Raises:
-        StorageError: it was moved or removed.
-    """
+    """Refuse to recreate this process' working directory after it was moved or removed."""
     if (directory := lost_directory(path)) is not None:
         raise StorageError(
             f"cannot write {path}: {directory} was renamed or deleted while this process was "

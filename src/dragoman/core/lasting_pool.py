@@ -16,7 +16,6 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from dragoman.core.errors import DragomanError, NoWorkersError
@@ -43,28 +42,12 @@ class _Submitted(Generic[Item, Result]):
 class LastingPool:
     """Processes that carry out tasks, and are replaced when one of them is killed.
 
-    Several threads may use it at a time.
-
-    Args:
-        processes: see :class:`~dragoman.core.processes.WorkerPool`, as for all arguments.
-        begin: see there.
-        arguments: see there.
-        work: see there.
-        remedy: see there.
+    Several threads may use it at a time.  ``new`` makes the first pool, and those after it.
     """
 
-    def __init__(
-        self,
-        processes: int,
-        begin: Callable[..., None],
-        arguments: tuple[Any, ...],
-        *,
-        work: str,
-        remedy: str,
-    ) -> None:
-        self._new = partial(WorkerPool, processes, begin, arguments, work=work, remedy=remedy)
-        self._work, self._remedy = work, remedy
-        self._pool, self._exchange = self._new(), threading.Lock()
+    def __init__(self, new: Callable[[], WorkerPool]) -> None:
+        self._new = new
+        self._pool, self._exchange = new(), threading.Lock()
         self._turn = threading.Lock()  # whoever submits has it, or replaces the pool
         self._waiting: set[Future[Any]] = set()
         self._stands, self._closed = True, False
@@ -91,17 +74,12 @@ class LastingPool:
     ) -> Generator[Result, None, None]:
         """The results of ``task`` in the order of ``items``.
 
-        A task whose process is killed is repeated once, while no other task runs.
-
-        Args:
-            task: a function of a module that can be repeated safely.
-            items: see :meth:`~dragoman.core.processes.WorkerPool.in_order`.
-            ahead: see there.
+        Items are consumed as by :meth:`~dragoman.core.processes.WorkerPool.in_order`.  A task whose
+        process is killed is repeated once, while no other task runs.
 
         Raises:
             NoWorkersError: processes were killed, and others cannot be started.
             WorkerError: a task was killed twice, or the pool was closed meanwhile.
-            Exception: any error of a task, or of ``begin`` before it.
         """
         pending: deque[_Submitted[Item, Result]] = deque()
         for item in items:
@@ -149,12 +127,7 @@ class LastingPool:
                 raise pool.killed("was killed twice at the same task") from error
 
     def _standing(self) -> WorkerPool:
-        """A pool of living processes, replaced if any was killed.
-
-        Raises:
-            NoWorkersError: processes cannot be started, or the pause after a failure is not over.
-            WorkerError: the pool was closed.
-        """
+        """A pool of living processes, replaced if any was killed."""
         if self._closed or self.is_ready:
             return self._pool
         if time.monotonic() < self._not_before:
@@ -162,7 +135,7 @@ class LastingPool:
         log.warning(
             "a process that %s was killed, perhaps for lack of memory; others are started, and do "
             "again what it was doing",
-            self._work,
+            self._pool.work,
         )
         self._stands = False
         self._pool.close()
@@ -173,12 +146,7 @@ class LastingPool:
         return self._pool
 
     def _begin(self, pool: WorkerPool) -> None:
-        """Start the processes of a new pool.
-
-        Raises:
-            NoWorkersError: a process cannot begin.
-            WorkerError: the pool was closed.
-        """
+        """Start the processes of a new pool."""
         try:
             pool.begin()
         except (BrokenProcessPool, CancelledError, DragomanError, OSError) as error:
@@ -195,6 +163,6 @@ class LastingPool:
 
     def _away(self, reason: str) -> NoWorkersError:
         return NoWorkersError(
-            f"a process that {self._work} was killed, and others cannot be started in its place "
-            f"({reason}); {self._remedy}"
+            f"a process that {self._pool.work} was killed, and others cannot be started in its "
+            f"place ({reason}); {self._pool.remedy}"
         )

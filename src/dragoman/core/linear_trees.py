@@ -30,11 +30,9 @@ def closed(symbol: str) -> str | None:
 
 
 def symbols(tree: Tree, *, tags: bool) -> Iterator[str]:
-    """The sequence of a tree; :func:`tree_of` is its inverse.
+    """The sequence of a tree in which each constituent has a label.
 
-    Args:
-        tree: a tree in which each constituent has a label.
-        tags: whether a word leaves its tag instead of ``XX``.
+    With ``tags``, a word leaves its tag instead of ``XX``.  :func:`tree_of` is the inverse.
     """
     yield f"({tree.label}"
     for child in tree.children:
@@ -92,9 +90,6 @@ def read_either(text: str) -> Tree:
     """
     sequence = text.split()
     if sequence and _CLOSING.fullmatch(sequence[-1]):
-        return tree_of(sequence, ["" for one in sequence if _is_leaf(one)])
+        leaves = [s for s in sequence if opened(s) is None and closed(s) is None]
+        return tree_of(sequence, [""] * len(leaves))
     return read_tree(text)
-
-
-def _is_leaf(symbol: str) -> bool:
-    return opened(symbol) is None and closed(symbol) is None

@@ -27,19 +27,14 @@ def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
 
     Packages installed while this process runs are ignored.
     """
-    found: dict[str, list[EntryPoint]] = {}
+    by_name: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
-        found.setdefault(entry.name, []).append(entry)
-    return MappingProxyType(found)
+        by_name.setdefault(entry.name, []).append(entry)
+    return MappingProxyType(by_name)
 
 
 def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
-    """The class that a package adds to ``group`` as ``name``.
-
-    Args:
-        group: group of entry points.
-        name: a key of :func:`installed`.
-        base: required base class.
+    """The class, derived from ``base``, that a package adds to ``group`` as ``name``.
 
     Raises:
         ConfigError: it cannot be imported, is not a subclass of ``base``, lacks a method, or two
@@ -51,20 +46,20 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
         raise ConfigError(f"{group}: {packages} both add {name}; uninstall one of them")
     what = f"{group}: {name} ({entry.value} of {_package(entry)})"
     try:
-        found = entry.load()
+        loaded = entry.load()
     except Exception as error:  # any failure of a foreign module's import
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(
             f"{what} cannot be loaded: {reason:.300}; update or uninstall the package"
         ) from error
-    if not (isinstance(found, type) and issubclass(found, base)):
+    if not (isinstance(loaded, type) and issubclass(loaded, base)):
         raise ConfigError(
             f"{what} is not a subclass of {base.__module__}.{base.__qualname__}; update or "
             "uninstall the package"
         )
-    if missing := ", ".join(sorted(getattr(found, "__abstractmethods__", ()))):
+    if missing := ", ".join(sorted(getattr(loaded, "__abstractmethods__", ()))):
         raise ConfigError(f"{what} is abstract without {missing}; update or uninstall the package")
-    return found
+    return loaded
 
 
 def are_suffixes(suffixes: object) -> bool:

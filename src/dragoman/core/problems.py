@@ -45,9 +45,9 @@ def explain(
         error: pydantic's report about them.
         manual: document that describes the keys.
     """
-    found = error.errors(include_url=False)
-    told = list(dict.fromkeys(_each(kind, values, found[:MOST], manual)))
-    return listed(told, len(found[MOST:]))
+    problems = error.errors(include_url=False)
+    messages = list(dict.fromkeys(_each(kind, values, problems[:MOST], manual)))
+    return listed(messages, len(problems[MOST:]))
 
 
 def _each(

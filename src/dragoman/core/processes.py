@@ -90,8 +90,8 @@ class WorkerPool:
             initializer=_begin,
             initargs=(begin, arguments),
         )
-        self._processes, self._work, self._remedy = processes, work, remedy
-        self._closed = False
+        self.work, self.remedy = work, remedy
+        self._processes, self._closed = processes, False
 
     def start(self) -> None:
         """Start all processes now; otherwise each starts when a task meets no idle process."""
@@ -102,16 +102,12 @@ class WorkerPool:
     def in_order(
         self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
     ) -> Generator[Result, None, None]:
-        """The results of ``task`` in the order of ``items``.
+        """The results of ``task``, a function of a module, in the order of ``items``.
 
-        Args:
-            task: a function of a module.
-            items: consumed as results are taken, at most ``ahead`` of them in advance.
-            ahead: maximum number of tasks that wait or run at a time.
+        Items are consumed as results are taken, at most ``ahead`` of them in advance.
 
         Raises:
             WorkerError: a worker was killed, or the pool was closed meanwhile.
-            Exception: any error of a task, or of ``begin`` before it.
         """
         pending: deque[Future[Result]] = deque()
         try:
@@ -142,29 +138,20 @@ class WorkerPool:
     def is_broken(self) -> bool:
         """Whether a worker was killed, which ends the others as well."""
         executor: Any = self._executor
-        return bool(executor._broken) or not all(one.is_alive() for one in self._workers())
+        return bool(executor._broken) or not all(worker.is_alive() for worker in self._workers())
 
     def begin(self) -> None:
-        """Start all processes, and wait until each is ready for tasks.
-
-        Raises:
-            BrokenProcessPool: a process was killed.
-            Exception: any error of ``begin`` in a process.
-        """
+        """Start all processes, and wait until each is ready for tasks."""
         begun: set[int | None] = set()
-        while not begun or not begun.issuperset(one.pid for one in self._workers()):
+        while not begun or not begun.issuperset(worker.pid for worker in self._workers()):
             waiting = [self.submit(_awake) for _ in range(self._processes)]
-            begun.update(self.result(one) for one in waiting)
+            begun.update(map(self.result, waiting))
 
     def submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Submit a task, for which the executor may start a process.
 
         The new process inherits the blocked signals: Ctrl-C, which reaches every process of a
         terminal, would otherwise print a traceback for each process that is still importing.
-
-        Raises:
-            BrokenProcessPool: a worker was killed.
-            WorkerError: the pool is closed.
         """
         if self._closed:
             raise self.ended()
@@ -192,12 +179,12 @@ class WorkerPool:
     def killed(self, what: str) -> WorkerError:
         """The error for a killed worker, described by ``what``."""
         return WorkerError(
-            f"a process that {self._work} {what}, perhaps for lack of memory; {self._remedy}"
+            f"a process that {self.work} {what}, perhaps for lack of memory; {self.remedy}"
         )
 
     def ended(self) -> WorkerError:
         """The error for tasks of a closed pool."""
-        return WorkerError(f"what {self._work} in several processes was closed meanwhile")
+        return WorkerError(f"what {self.work} in several processes was closed meanwhile")
 
     def _workers(self) -> list[SpawnProcess]:
         executor: Any = self._executor  # no public attribute has them

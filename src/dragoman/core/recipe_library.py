@@ -46,9 +46,6 @@ def found_recipe(path: Path) -> Path:
     """``path`` if it exists, and otherwise the recipe of that name.
 
     If neither exists, ``path`` is returned so that reading it fails, unless it resembles a recipe.
-
-    Raises:
-        ConfigError: it does not exist, and a recipe has a similar name.
     """
     if os.path.lexists(path):
         return path
@@ -60,11 +57,7 @@ def found_recipe(path: Path) -> Path:
 
 
 def recipe(name: str) -> Path:
-    """The file of a recipe.
-
-    Raises:
-        ConfigError: the recipe does not exist; "did you mean".
-    """
+    """The file of a recipe; the error for an unknown name suggests a similar one."""
     if known := known_recipe(name):
         return known
     close = _close(name)
@@ -73,11 +66,7 @@ def recipe(name: str) -> Path:
 
 
 def recipe_text(name: str) -> str:
-    """The text of a recipe that can be saved anywhere: its base is named by place in the library.
-
-    Raises:
-        ConfigError: the recipe does not exist; "did you mean".
-    """
+    """The text of a recipe to save anywhere, with its base named by its place in the library."""
     path = recipe(name)
 
     def placed(match: re.Match[str]) -> str:
@@ -88,11 +77,7 @@ def recipe_text(name: str) -> str:
 
 
 def recipe_summary(name: str) -> str:
-    """The first sentence of the comment at the beginning of a recipe.
-
-    Raises:
-        ConfigError: the recipe does not exist; "did you mean".
-    """
+    """The first sentence of the comment at the beginning of a recipe."""
     lines = recipe(name).read_text(encoding="utf-8").splitlines()
     comment = []
     for line in lines:

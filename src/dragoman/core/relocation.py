@@ -87,14 +87,14 @@ class Relocation:
         if origin is Annotated:
             return self._marked(arguments[0], arguments[1:], values)
         if origin in (Union, UnionType):
-            for one in arguments:
-                values = self._within(one, values)
+            for member in arguments:
+                values = self._within(member, values)
         elif origin in (tuple, list) and isinstance(values, list):
-            values = [self._within(arguments[0], one) for one in values]
+            values = [self._within(arguments[0], item) for item in values]
         elif origin in (tuple, list) and isinstance(values, dict):  # a section alone, for a list
             values = self._within(arguments[0], values)
         elif origin is dict and isinstance(values, dict):
-            values = {key: self._within(arguments[1], one) for key, one in values.items()}
+            values = {key: self._within(arguments[1], item) for key, item in values.items()}
         elif origin is None and isinstance(annotation, type) and issubclass(annotation, BaseModel):
             values = self.of(annotation, values)
         return values

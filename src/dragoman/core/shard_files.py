@@ -39,23 +39,13 @@ class ShardFiles:
         return dict(record) if whole else None
 
     def facts(self, number: int) -> dict[str, Any]:
-        """The record of a shard that must be finished.
-
-        Raises:
-            SavedError: it is missing or truncated.
-        """
+        """The record of a shard that must be finished."""
         if (record := self.record(number)) is None:
             raise self.damage(number)
         return record
 
     def write(self, number: int, content: bytes, **facts: Any) -> None:
-        """Finish a shard.
-
-        Args:
-            number: number of the shard.
-            content: bytes of its file.
-            facts: plain values for its record.
-        """
+        """Finish a shard; ``facts`` are plain values for its record."""
         digest = hashlib.sha256(content).hexdigest()
         with atomic_write(self.path(number), "wb") as stream:
             stream.write(content)

@@ -11,13 +11,10 @@ _RULES = {"l": "---", "r": "---:"}
 def markdown_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], alignment: str | None = None
 ) -> str:
-    """A Markdown table, with cell texts escaped.
+    """A Markdown table, with cell texts escaped, except for Markdown in them.
 
-    Args:
-        head: names of the columns.
-        rows: cells, which may contain Markdown.
-        alignment: a letter for each column, ``l`` for text and ``r`` for numbers; without it, all
-            columns are text.
+    ``alignment`` has a letter for each column, ``l`` for text and ``r`` for numbers; without it,
+    all columns are text.
     """
     letters = zip(head, alignment or "l" * len(head), strict=True)
     rules = [_RULES[letter] for _, letter in letters]
@@ -25,11 +22,9 @@ def markdown_table(
 
 
 def terminal_table(rows: Sequence[Sequence[str]], alignment: str) -> str:
-    """Rows with aligned columns, two spaces apart.
+    """Rows of cells of one line each, in aligned columns two spaces apart.
 
-    Args:
-        rows: cells of one line each; the names of the columns may be the first row.
-        alignment: see :func:`markdown_table`.
+    ``alignment`` is that of :func:`markdown_table`.
     """
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

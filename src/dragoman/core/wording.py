@@ -12,11 +12,9 @@ MOST = 20
 
 
 def listed(problems: Sequence[str], others: int = 0) -> str:
-    """Several problems as one line, the first numbered; a single problem unchanged.
+    """Several problems, a sentence each, as one numbered line; a single problem unchanged.
 
-    Args:
-        problems: a sentence each.
-        others: number of further problems, which are only counted.
+    ``others`` is the number of further problems, which are only counted.
     """
     first = problems[:MOST]
     others += len(problems) - len(first)
@@ -28,7 +26,7 @@ def listed(problems: Sequence[str], others: int = 0) -> str:
 
 def named(names: Iterable[str]) -> str:
     """The first of any number of names from a file, each on one line and truncated if long."""
-    known = [f"{' '.join(one.split()):.80}" for one in names]
+    known = [f"{' '.join(name.split()):.80}" for name in names]
     more = f" and {len(known) - MOST:,} more" if len(known) > MOST else ""
     return ", ".join(known[:MOST]) + more
 
