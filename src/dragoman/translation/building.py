@@ -12,6 +12,7 @@ from typing import cast, get_args
 import torch
 
 from dragoman.core.lasting_pool import LastingPool
+from dragoman.core.processes import WorkerPool
 from dragoman.saved.model import model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
@@ -94,7 +95,9 @@ class WorkerEngine:
     def __init__(self, system: TranslationSystem, workers: int) -> None:
         self._ahead = workers * _AHEAD
         self._pool = LastingPool(
-            workers, _begin, (system,), work="translates", remedy="repeat with fewer workers"
+            lambda: WorkerPool(
+                workers, _begin, (system,), work="translates", remedy="repeat with fewer workers"
+            )
         )
         self._pool.start()
 
