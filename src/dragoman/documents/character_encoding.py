@@ -56,13 +56,7 @@ class CharacterEncoding:
     """The byte order mark in front."""
 
     def encode(self, text: str, *, is_markup: bool) -> bytes:
-        """A text as bytes.
-
-        Args:
-            text: what is written.
-            is_markup: whether characters that the encoding lacks become references rather than
-                question marks.
-        """
+        """A text as bytes; characters that the encoding lacks become references, or else ``?``."""
         return self.mark + text.encode(self.name, "xmlcharrefreplace" if is_markup else "replace")
 
 
@@ -70,10 +64,6 @@ def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
     """The text of a file, and its encoding.
 
     That is what a byte order mark says, or else, in HTML, what the page says, or else UTF-8.
-
-    Args:
-        content: the file.
-        is_page: whether it is HTML.
 
     Raises:
         DataError: it is not text in that encoding, or the encoding is unknown.
@@ -96,10 +86,6 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
     """The text of a file that names its encoding.
 
     A byte order mark wins over the label.  A file that claims ASCII and has other bytes is UTF-8.
-
-    Args:
-        content: the file.
-        label: the encoding.
 
     Raises:
         DataError: it is not text in that encoding, or the encoding is unknown.
@@ -127,11 +113,7 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
 
 
 def with_pairs(text: str) -> str:
-    """A text whose escapes are units of UTF-16, of which two can be a character.
-
-    Args:
-        text: with each escape as a character.
-    """
+    """A text whose escapes, each a character here, are units of UTF-16, of which two can be one."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 

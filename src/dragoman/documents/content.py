@@ -56,7 +56,7 @@ async def translate_contents(
         ``sentences`` is empty for texts with markup.
 
     Raises:
-        RefusedError: those of the service; ``invalid``, if XML is not well-formed.
+        RefusedError: ``invalid``, if XML is not well-formed; and those of the service.
     """
     if kind == "text":
         return await _translate_plain(service, requests, seconds)

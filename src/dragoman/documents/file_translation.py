@@ -280,13 +280,9 @@ async def _translated(
     *,
     leaves: bool,
 ) -> list[_Answer]:
-    """The translations of a part of a file.
+    """The translations of a part of a file, in the time until ``end``.
 
-    Args:
-        service: translates.
-        requests: the texts.
-        end: of the time for it.
-        leaves: whether a text that cannot be translated stays as it is rather than being an error.
+    If ``leaves``, a text that cannot be translated stays as it is rather than being an error.
     """
     try:
         return [*await _patiently(service, requests, end)]

@@ -29,14 +29,10 @@ BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_P
 
 
 def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
-    """The texts of a page or a fragment.
+    """The texts of a page or a fragment, well-formed or not.
 
     Not translated are comments, attributes, elements of code and formulas, and those with
-    ``translate="no"`` or the class ``notranslate``.
-
-    Args:
-        text: as it was sent, well-formed or not.
-        options: names of elements in any case.
+    ``translate="no"`` or the class ``notranslate``.  Options name elements in any case.
     """
     options = options or MarkupOptions()
     ignored = NO_PROSE | {name.lower() for name in options.ignored_tags}

@@ -29,11 +29,7 @@ class TemplateCode(NamedTuple):
 
 
 class TemplateCodes:
-    """Finds the codes of a text in linear time.
-
-    Args:
-        text: all of it.
-    """
+    """Finds the codes of a text in linear time."""
 
     def __init__(self, text: str) -> None:
         self._text = text

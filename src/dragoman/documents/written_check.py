@@ -38,11 +38,8 @@ def checked(
 ) -> CheckedFile:
     """A document with its texts replaced, but for those whose translations would change its blocks.
 
-    Args:
-        document: as it was read.
-        translations: of all its texts, with their marks.
-        read: reads a document of the same format.
-        left: indices of texts that stay as they are in any case.
+    ``read`` reads a document of the same format.  Texts with the indices in ``left`` stay as they
+    are in any case.
     """
     return _Check(document, translations, read).carried_out(left)
 

@@ -40,10 +40,6 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     Without options, an element is a text of its own if no text is beside it, which tells
     paragraphs from what is within them.  Nothing that the document names is ever opened.
 
-    Args:
-        text: as it was sent.
-        options: names of elements, with their prefix if they have one.
-
     Raises:
         DataError: it is not well-formed and that is not allowed, it declares entities, or names a
             document type elsewhere.
@@ -83,10 +79,7 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
 
 
 def check_xml(text: str) -> None:
-    """Refuse what is not well-formed, and what could expand or name files.
-
-    Args:
-        text: a document or a fragment, decoded.
+    """Check that a decoded document or fragment is well-formed, and cannot expand or name files.
 
     Raises:
         MalformedError: it is not well-formed.
@@ -289,13 +282,7 @@ def read_elements(text: str) -> XmlElement:
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:
-    """A start tag with an attribute, in the place of one that it has.
-
-    Args:
-        tag: as it is written.
-        name: of the attribute.
-        value: as text.
-    """
+    """A start tag with an attribute, in the place of one that it has."""
     raw = f'{name}="{html.escape(value)}"'
     found = re.search(rf"(?<=\s){re.escape(name)}\s*=\s*(?:\"[^\"]*\"|'[^']*')", tag)
     if found:

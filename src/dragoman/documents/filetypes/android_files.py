@@ -149,10 +149,8 @@ def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
 class AndroidValue(StringValue):
     """A string with the escapes, tags and sections of a resource.
 
-    Args:
-        tokens: of its element.
-        number: written instead of the placeholder of a count while it is translated.
-        singular: of a plural, its form for 1 as it is written, which may lack the count.
+    While it is translated, a ``number`` is written instead of the placeholder of the count, which
+    the ``singular``, the form for 1, may lack.
     """
 
     def __init__(

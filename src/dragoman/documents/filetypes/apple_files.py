@@ -120,13 +120,7 @@ def _read_string(text: str, place: int, what: str) -> re.Match[str]:
 
 
 def _unescaped(raw: str, text: str, place: int) -> str:
-    """A string without its escapes.
-
-    Args:
-        raw: as it is written.
-        text: of the file.
-        place: of the string in it.
-    """
+    """A string, written at a place of the text of the file, without its escapes."""
 
     def plain(found: re.Match[str]) -> str:
         code, octal, sign = found.groups()

@@ -306,12 +306,7 @@ def _is_wide(text: str) -> bool:
 
 
 def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
-    """Lines of about the same length, as few as possible.
-
-    Args:
-        words: in order.
-        columns: of a line at most, unless a word is longer.
-    """
+    """Lines of about the same length, as few as possible; only a word may be longer than one."""
     width = sum(word.columns + display_width(word.gap) for word in words)
     lines = _broken(words, columns)
     for narrower in range(math.ceil(width / len(lines)), columns):
@@ -336,12 +331,7 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
 
 
 def _starts(lines: Sequence[str], bare: Sequence[str]) -> list[bool]:
-    """Whether somebody else speaks from a line of a cue on, for each line.
-
-    Args:
-        lines: of the cue.
-        bare: the same without tags.
-    """
+    """Whether somebody else speaks from a line of a cue on, for each line; ``bare`` has no tags."""
     labels = [_LABEL.match(line) for line in bare]
     sounds = [_is_sound(line) for line in bare]
     several = [sum(1 for one in each if one) > 1 for each in (map(_DASH.match, bare), labels)]

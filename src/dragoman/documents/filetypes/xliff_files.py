@@ -45,12 +45,7 @@ _MASK, _UNMASK = str.maketrans(_SIGNS, _MASKS), str.maketrans(_MASKS, _SIGNS)
 
 
 class CodedMessage(StringValue):
-    """A message of ICU with inline codes, none of which is a part of its syntax.
-
-    Args:
-        tokens: of it.
-        language: what it is translated into.
-    """
+    """A message of ICU with inline codes, none of which is a part of its syntax."""
 
     def __init__(self, tokens: Sequence[MarkupToken], language: str) -> None:
         self.source = "".join(one.raw for one in tokens)
@@ -138,11 +133,7 @@ class _Filling(NamedTuple):
 
 
 class _Xliff:
-    """The slots of a file.
-
-    Attributes:
-        source_language: that it says.
-    """
+    """The slots of a file, and the language that it says its sources are in."""
 
     def __init__(self, text: str, root: XmlElement, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages

@@ -345,13 +345,9 @@ def _as_scalar(text: str, source: str) -> str:
 def block_of(
     token: Token, texts: Sequence[int], kept: Sequence[str], cells: Sequence[Token] = ()
 ) -> OutlineBlock:
-    """A block as it is read.
+    """The outline of a block: a token of the parser, its texts by index, and their placeholders.
 
-    Args:
-        token: of the parser.
-        texts: indices of the texts that it has.
-        kept: the placeholders of these.
-        cells: of a row, which has the texts of all of them.
+    A row has the texts of all its cells.
     """
     if token.type == "inline":
         children = token.children or []

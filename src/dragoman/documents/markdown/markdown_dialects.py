@@ -220,14 +220,8 @@ def lines_without_text(
 ) -> int:
     """End of a run of lines with tags of templates, attributes or the like alone.
 
-    Args:
-        line: the words of a line.
-        start: the first line.
-        end: behind the last one that there is.
-        is_within: whether a line still belongs to the block that is read.
-
-    Returns:
-        ``start`` if there are none.
+    ``line`` gives the words of a line, and ``is_within`` whether it still belongs to the block that
+    is read.  The end is ``start`` if there are no such lines.
     """
     lines, stop = [line(start)], start + 1
     if lines[0].startswith(_TAG_BEGINS):

@@ -58,11 +58,7 @@ def _end_of_html(state: StateBlock, start: int, stop: int, content: str) -> int:
 
 
 class _Places:
-    """The elements around each place of a text of HTML.
-
-    Args:
-        text: the HTML.
-    """
+    """The elements around each place of a text of HTML."""
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
@@ -90,11 +86,7 @@ class _Places:
 
 
 def read_html_block(lines: Sequence[str]) -> Iterator[MarkedDocument | str]:
-    """The texts of a block of HTML, and the lines of template tags within it.
-
-    Args:
-        lines: with their ends.
-    """
+    """The texts of a block of HTML, and the lines of template tags in it; lines have their ends."""
     places = None
     begin = number = place = 0
     while number < len(lines):

@@ -169,14 +169,10 @@ class _Brackets:
         limit: int | None = None,
         ends: dict[int, int] | None = None,
     ) -> None:
-        """Read on.
+        """Read on in JavaScript, or in a text that it is in.
 
-        Args:
-            text: JavaScript, or the text that it is in.
-            start: where it begins.
-            limit: where it ends.
-            ends: is given the end of each bracket, -1 for those that do not end, and then reading
-                stops when all are closed.
+        If ``ends`` are given, they get the end of each bracket, -1 for those that do not end, and
+        reading stops when all are closed.
         """
         limit, place = len(text) if limit is None else limit, start
         while place < limit:

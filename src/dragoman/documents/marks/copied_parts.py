@@ -18,11 +18,7 @@ _FAR = 2000
 
 
 class TakenRanges:
-    """Parts of a text that are taken, none of which overlaps another but in white space.
-
-    Args:
-        ranges: that are taken already.
-    """
+    """Parts of a text that are taken, none of which overlaps another but in white space."""
 
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
         self._ranges = sorted(ranges)
@@ -41,11 +37,7 @@ class TakenRanges:
 def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -> Iterator[Range]:
     """Surplus copies in a translation of parts that only programs read, with white space.
 
-    Args:
-        text: the source.
-        target: its translation.
-        atoms: the copied parts.
-        taken: their places in the translation; those of surplus copies are added.
+    Their places are added to those that are taken.
     """
     cut = _cut(text, atoms)
     for start, end in _strays(text, target, atoms):
@@ -94,9 +86,6 @@ class Copies:
     """Finds copies in a translation.
 
     A stretch is searched once for each content: a text may have thousands of equal parts.
-
-    Args:
-        target: the translation.
     """
 
     def __init__(self, target: str) -> None:
@@ -109,13 +98,8 @@ class Copies:
         """The nearest free place, outside of longer words if possible.
 
         A part of a word counts next to letters of another script, as "an" in "设置an选项".
-        Next to other letters it may be chance, as "an" in "Hans"; names (``x1``) may have endings.
-
-        Args:
-            content: the copied text, in upper or lower case.
-            expected: the expected place.
-            taken: places that are taken.
-            is_part: whether it is a part of a word in the source.
+        Next to other letters it may be chance, as "an" in "Hans", unless the content, in upper or
+        lower case, is a part of a word in the source.  Names (``x1``) may have endings.
         """
         places = self._around(content, expected // _FAR)
         right = bisect_left(places, (expected,))
@@ -147,13 +131,9 @@ class Copies:
 
 
 def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
-    """The nearer of two places, as an index; None if both are far.
+    """Which of the places at the indices left and right of the expected one is nearer.
 
-    Args:
-        places: in order.
-        left: index of the place in front; -1 if there is none.
-        right: index of the place behind; the number of places if there is none.
-        expected: the expected place.
+    None if both are too far; an index beyond the ends stands for no place.
     """
     before = expected - places[left][0] if left >= 0 else _FAR + 1
     behind = places[right][0] - expected if right < len(places) else _FAR + 1

@@ -67,11 +67,7 @@ class SentencePair:
 class Correspondence:
     """The words of a translation and the words of the source that they translate.
 
-    Args:
-        text: the source.
-        translated: its translation.
-        atoms: what is copied, in the order of the source.
-        edges: of marks.  A copied word with edges in it becomes a unit for each part.
+    A copied word with edges of marks in it becomes a unit for each part.
 
     Attributes:
         sentences: in order.
@@ -111,10 +107,6 @@ class Correspondence:
     def same_units(self, start: int, end: int) -> tuple[int, int]:
         """The run of units with the text of a part of the source, if both occur once.
 
-        Args:
-            start: of the part, in characters.
-            end: of the part.
-
         Returns:
             Index of the first unit, and after the last.  They are equal if there is no such run,
             or if the part is a short word, which two languages may share by chance.
@@ -134,13 +126,7 @@ class Correspondence:
         )
 
     def put_atom(self, first: int, last: int, atom: Mark) -> None:
-        """Replace a run of units by an atom.
-
-        Args:
-            first: index of the first unit.
-            last: after the last one.
-            atom: what they translate.
-        """
+        """Replace a run of units, up to ``last``, by an atom, which they translate."""
         start, end = self.units[first].start, self.units[last - 1].end
         source = ((atom.start, atom.stop),)
         sentence = self.units[first].sentence
@@ -149,12 +135,9 @@ class Correspondence:
         self._leave_out_rest(atom, sentence, Counter(self.target[start:end]))
 
     def _leave_out_rest(self, atom: Mark, sentence: int, signs: Counter[str]) -> None:
-        """Write nothing instead of other units that translate parts of an atom that is put.
+        """Write nothing instead of other units of a sentence that translate parts of a put atom.
 
-        Args:
-            atom: what is put.
-            sentence: index of its sentence.
-            signs: that it is put in place of.
+        It replaces ``signs``, of which no more are left out than the atom has besides.
         """
         left = Counter(self._text[atom.start : atom.stop])
         left.subtract(signs)

@@ -25,12 +25,8 @@ def learned_places(marked: MarkedText, translated: TranslatedText) -> dict[int, 
 
     A mark over several sentences begins where the first has it and ends where the last has it.
 
-    Args:
-        marked: the text.
-        translated: its translation, requested with the marks of :func:`tag_spans`.
-
     Returns:
-        None if the service does not give all places, or if marks would cross.
+        None if the service does not give all places (:func:`tag_spans`), or if marks would cross.
     """
     sentences = translated.sentences
     if not sentences or any(one.renderings[0].places is None for one in sentences):

@@ -27,11 +27,7 @@ _CERTAIN = 1e6
 
 
 class LinkedPlaces:
-    """Chooses where marks are in a translation.
-
-    Attributes:
-        places: start and end of each mark in the translation, in characters, by its ``id``.
-    """
+    """Chooses places of marks in a translation: start and end in characters, by their ``id``."""
 
     def __init__(self, marked: MarkedText, found: Correspondence) -> None:
         self._text, self._found, self._units = marked.text, found, found.units

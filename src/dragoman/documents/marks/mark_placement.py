@@ -34,12 +34,9 @@ in a sentence, stay as they are."""
 def place_marks(
     marked: MarkedText, translated: TranslatedText, escape: Callable[[str], str] | None = None
 ) -> str:
-    """The translation of a text with its marks, as it is written.
+    """The translation of a text with its marks, as it is written; links make it better.
 
-    Args:
-        marked: the text.
-        translated: its translation; ``links`` help.
-        escape: how text is written; by default, as in markup.
+    ``escape`` writes text, by default as in markup.
     """
     if isinstance(marked, PageText) and translated.text == marked.text:
         return marked.raw
@@ -142,11 +139,7 @@ def _make_point(atom: Mark, text: str) -> None:
 
 
 class MarkWriting:
-    """Writes a translation with its marks.
-
-    Attributes:
-        written: what is written so far, in parts.
-    """
+    """Writes a translation with its marks."""
 
     def __init__(
         self,

@@ -136,13 +136,7 @@ class MarkupReading:
 def mark_document(
     tokens: Sequence[MarkupToken], elements: Elements, reading: MarkupReading
 ) -> MarkedDocument:
-    """The texts of a document.
-
-    Args:
-        tokens: all of it.
-        elements: of the tokens.
-        reading: what they mean.
-    """
+    """The texts of a document, given all its tokens."""
     marking = DocumentMarking(reading.collapses, is_page=True)
     index = 0
     while index < len(tokens):
@@ -177,14 +171,11 @@ _EMPTY_LINE = re.compile(r"((?<![\t\f ])[\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|
 
 
 class DocumentMarking:
-    """Gathers pieces until a text ends.
+    """Gathers pieces until a text ends; ``document`` has all that have ended.
 
     Args:
         collapses: as for :func:`dragoman.documents.marks.marking.mark_pieces`.
         is_page: whether its texts are written as those of HTML and XML are.
-
-    Attributes:
-        document: all that has ended.
     """
 
     def __init__(self, collapses: bool, *, is_page: bool = False) -> None:
@@ -316,13 +307,7 @@ def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int
 
 
 def _ends_reading(tokens: Sequence[MarkupToken], index: int, after: int) -> bool:
-    """Whether a part of ``<ruby>`` without an end tag ends where its next part begins, or with it.
-
-    Args:
-        tokens: of the document.
-        index: of its start tag.
-        after: of the token behind it.
-    """
+    """Whether a part of ``<ruby>`` that has no end tag ends with it, or where the next begins."""
     ending = {*_READINGS, "ruby"}
     return tokens[index].name in _READINGS and after < len(tokens) and tokens[after].name in ending
 

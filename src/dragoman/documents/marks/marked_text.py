@@ -113,11 +113,7 @@ class PageText(MarkedText):
 
 
 def written_characters(raw: str) -> dict[str, str]:
-    """Characters that a markup always writes in one unusual way, and that way.
-
-    Args:
-        raw: text of a page as it is written, without tags.
-    """
+    """Characters that a markup without tags always writes in one unusual way, and that way."""
     references = {found: html.unescape(found) for found in set(_REFERENCE.findall(raw))}
     plain = _REFERENCE.sub("", raw)
     kept = {

@@ -98,11 +98,7 @@ def _has_text(raw: str) -> bool:
 
 
 class _Marking:
-    """Joins pieces into a marked text.
-
-    Args:
-        collapses: as for :func:`mark_pieces`.
-    """
+    """Joins pieces into a marked text."""
 
     def __init__(self, collapses: bool) -> None:
         self._collapses = collapses

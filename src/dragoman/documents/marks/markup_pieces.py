@@ -33,9 +33,6 @@ def parted(pieces: Sequence[MarkupPiece]) -> Iterator[str | list[MarkupPiece]]:
 
     A text ends at a break.  It also ends at a point, or a pair of tags around nothing, that alone
     keeps two words or sentences apart, as in ``again.<1></1>If``.
-
-    Args:
-        pieces: in the order in which they are written.
     """
     run: list[MarkupPiece] = []
     for piece in joined_texts([one for one in pieces if one.raw]):

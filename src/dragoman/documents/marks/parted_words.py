@@ -30,12 +30,7 @@ def is_word(text: str) -> bool:
 
 
 class PartedWords:
-    """Words of a source in which marks begin or end, such as H₂O.
-
-    Args:
-        text: the source.
-        edges: of marks.
-    """
+    """Words of a source in which edges of marks are, such as H₂O."""
 
     def __init__(self, text: str, edges: Iterable[int]) -> None:
         self._places: dict[str, list[list[int]]] = defaultdict(list)
@@ -71,10 +66,8 @@ class PartedWords:
     def next(self, word: str) -> Iterator[tuple[str, Range | None]]:
         """The parts of a word of the translation, each with the part of the source that it copies.
 
-        A copied word with a number may have an ending, such as a particle of Korean.
-
-        Args:
-            word: of the translation; its words come in order.
+        Words come in order.  A copied word with a number may have an ending, such as a particle of
+        Korean.
         """
         folded = word.casefold() if self._places else ""
         places = self._places.get(folded) or self._places.get(self._without_ending(folded))

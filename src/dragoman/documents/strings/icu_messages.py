@@ -52,11 +52,7 @@ def read_message(
 ) -> StringValue:
     """A string as a message or alternatives; an invalid message stays as it is.
 
-    Args:
-        source: the string.
-        language: what it is translated into.
-        is_markup: whether it is written as in XML.
-        syntax: of its placeholders, if it has no branches.
+    ``syntax`` is that of its placeholders if it has no branches.
     """
     if not has_choice(source):
         alternatives = None if is_markup else read_alternatives(source, language, syntax)
@@ -96,13 +92,7 @@ _Message = tuple["str | _Choice", ...]
 
 
 class MessageValue(StringValue):
-    """A message with branches.
-
-    Args:
-        source: the string.
-        language: what it is translated into.
-        is_markup: whether it is written as in XML.
-    """
+    """A message with branches, translated into a language."""
 
     def __init__(self, source: str, language: str, *, is_markup: bool = False) -> None:
         self.source = source

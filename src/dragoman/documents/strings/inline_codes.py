@@ -50,13 +50,7 @@ _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 
 
 class CodedValue(StringValue):
-    """The content of a segment.
-
-    Args:
-        tokens: of it.
-        collapses: whether white space of any length is a space.
-        syntax: of its placeholders.
-    """
+    """The content of a segment; if it collapses, white space of any length is a space."""
 
     def __init__(
         self,
@@ -161,11 +155,7 @@ def text_pieces(
 ) -> Iterator[MarkupPiece]:
     """Text as it is written in markup, in pieces: placeholders and escaped tags are apart.
 
-    Args:
-        raw: as it is written.
-        reading: from that to text.
-        writing: the reverse.
-        syntax: of its placeholders.
+    ``reading`` makes text of what is written, and ``writing`` does the reverse.
     """
     text = reading(raw)
     atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
@@ -178,12 +168,7 @@ def text_pieces(
 
 
 def line_pieces(piece: MarkupPiece, writing: Callable[[str], str] = escaped) -> list[MarkupPiece]:
-    """A piece of text with its line ends as breaks; any other piece alone.
-
-    Args:
-        piece: the piece.
-        writing: how text is written.
-    """
+    """A piece of text with its line ends as breaks; any other piece alone."""
     if piece.kind != "text":
         return [piece]
     parts = enumerate(_LINE_END.split(piece.raw))
@@ -207,14 +192,7 @@ def written_parts(
     *,
     collapses: bool,
 ) -> Iterator[str | MarkedText]:
-    """Texts with marks and the raw parts between them; text with too much markup stays as it is.
-
-    Args:
-        pieces: of the texts.
-        writing: how text is written.
-        syntax: of its placeholders.
-        collapses: whether white space of any length is a space.
-    """
+    """Texts with marks and the raw parts between them; text with too much markup stays as it is."""
     for part in parted(pieces):
         if isinstance(part, str):
             yield part

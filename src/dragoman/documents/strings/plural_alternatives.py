@@ -103,13 +103,7 @@ class _Alternative(NamedTuple):
 
 
 def read_alternatives(source: str, language: str, syntax: StringSyntax) -> AlternativesValue | None:
-    """A string as alternatives; None if it is one text.
-
-    Args:
-        source: the string.
-        language: what it is translated into.
-        syntax: of its placeholders.
-    """
+    """A string as alternatives; None if it is one text."""
     if "|" not in source and "\x03" not in source:
         return None
     is_long = _LONG.search(source) is not None
@@ -120,13 +114,7 @@ def read_alternatives(source: str, language: str, syntax: StringSyntax) -> Alter
 
 
 def read_escaped_alternatives(raw: str, language: str, syntax: StringSyntax) -> StringValue | None:
-    """Text as it is written in XML, as alternatives; None if it is one text.
-
-    Args:
-        raw: without tags.
-        language: what it is translated into.
-        syntax: of its placeholders.
-    """
+    """Text of XML without tags, as it is written, as alternatives; None if it is one text."""
     found = read_alternatives(html.unescape(raw), language, syntax)
     return None if found is None else _EscapedValue(raw, found)
 
@@ -144,15 +132,7 @@ class _EscapedValue(StringValue):
 
 
 class AlternativesValue(StringValue):
-    """A string of alternatives.
-
-    Args:
-        source: the string.
-        alternatives: in it.
-        language: what it is translated into.
-        syntax: of its placeholders.
-        is_long: whether they are separated as Polyglot does.
-    """
+    """A string of alternatives, which are separated as Polyglot does if it is long."""
 
     def __init__(
         self,

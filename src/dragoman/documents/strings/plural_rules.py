@@ -41,11 +41,7 @@ class PluralForm:
         return self.numbers == (1,)
 
     def sample(self, *, writes_number: bool = True) -> int:
-        """One of its numbers.
-
-        Args:
-            writes_number: whether the text writes it; otherwise the number is not 1, if possible.
-        """
+        """One of its numbers; not 1, if possible, unless the text writes the number."""
         fitting = [one for one in self.numbers if writes_number or one != 1]
         return next(iter(fitting or self.numbers), 5)
 
@@ -60,11 +56,7 @@ def plural_forms(
 
 
 def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
-    """The forms that the header of a gettext catalogue describes.
-
-    Args:
-        expression: in C, of ``n``.
-        count: of forms.
+    """The forms that the header of a gettext catalogue describes by an expression in C of ``n``.
 
     Raises:
         DataError: it is no such expression, or gives a number of a form that is not there.
@@ -92,13 +84,10 @@ def catalogue_rule(language: str) -> tuple[int, str]:
 def choose_source(
     form: PluralForm, name: str, given: Mapping[str, object], *, has_number: bool
 ) -> str:
-    """The form of the source that a form of the target is translated from.
+    """The form of the source that a form of the target, with its name, is translated from.
 
-    Args:
-        form: of the target.
-        name: of it.
-        given: texts of the source by name; one is ``other``.
-        has_number: whether the text of that name writes the number.
+    ``given`` has texts of the source by name, of which one is ``other``.  ``has_number`` says
+    whether the text of that name writes the number.
     """
     if name in given and (has_number or name != "one" or form.is_singular):
         return name
@@ -138,11 +127,7 @@ def translated_forms(
 ) -> dict[str, StringValue]:
     """The forms of a target language to translate, in their usual order.
 
-    Args:
-        given: texts of the source by the names of their forms; one is ``other``.
-        language: the target language.
-        kind: of numbers.
-        syntax: of placeholders.
+    ``given`` has texts of the source by the names of their forms, of which one is ``other``.
     """
     forms = source_forms(given, language, kind, syntax)
     singular = given.get("one", "")
@@ -155,14 +140,7 @@ def source_forms(
     kind: Literal["cardinal", "ordinal"] = "cardinal",
     syntax: StringSyntax = ANY,
 ) -> dict[str, tuple[str, int]]:
-    """The forms of a target language, each with its form of the source and its number.
-
-    Args:
-        given: texts of the source by the names of their forms; one is ``other``.
-        language: the target language.
-        kind: of numbers.
-        syntax: of placeholders.
-    """
+    """The forms of a target language, each with its form of the source and its number."""
     found: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
         has_number = has_count(given.get(name, ""), syntax, given.get("one", ""))
@@ -197,11 +175,7 @@ def catalogue_values(
 ) -> list[StringValue]:
     """The forms of a message of a gettext catalogue, to be translated.
 
-    Args:
-        singular: for the number 1.
-        plural: for all others.
-        rule: how many forms the target language has, and which number has which.
-        syntax: of placeholders.
+    ``singular`` is for the number 1; the rule is that of :func:`catalogue_rule`.
     """
     found: list[StringValue] = []
     count, expression = rule

@@ -92,14 +92,10 @@ def count_span(
     guesses: bool = True,
     singular: str = "",
 ) -> Span | None:
-    """The placeholder that is the count of a plural form; None if unknown.
+    """The placeholder, among spans, that is the count of a plural form; None if unknown.
 
-    Args:
-        text: the string.
-        spans: where it has placeholders.
-        syntax: of it.
-        guesses: whether the only placeholder is the count, regardless of its name.
-        singular: the form for 1, which may lack it; empty if unknown.
+    If it ``guesses``, the only placeholder is the count, regardless of its name.  The ``singular``,
+    the form for 1 or empty if unknown, may lack it.
     """
     notation = _notation(syntax)
     found = [
@@ -125,13 +121,7 @@ def _name(placeholder: str) -> str:
 
 
 def kept(source: str, translation: str, syntax: StringSyntax = ANY) -> str | None:
-    """A translation as it can be written; None if it lacks a placeholder or tag, or has another.
-
-    Args:
-        source: the string.
-        translation: of it.
-        syntax: of both.
-    """
+    """A translation as it can be written; None if it lacks a placeholder or tag, or has another."""
     found = apart(source, translation, syntax)
     return in_order(source, found, syntax) if same_placeholders(source, found, syntax) else None
 
@@ -280,12 +270,8 @@ def without_stray(
 ) -> str:
     """A part of a translation without what a program would take for a placeholder or tag.
 
-    Args:
-        text: of the translation, between placeholders.
-        plain: the source without its placeholders; what it has of that kind is text, as in
-            ``&lt;b&gt;``.
-        placeholders: of the source.
-        syntax: of both.
+    ``plain`` is the source without its placeholders; what looks like one there is text, as in
+    ``&lt;b&gt;``.
     """
     signs = {one[0] for one in placeholders if one}
     for start, stop in reversed(filled_in(text, syntax)):

@@ -93,11 +93,7 @@ class StringValue(ABC):
 
     @abstractmethod
     def joined(self, translations: Sequence[str]) -> str:
-        """The string translated.
-
-        Args:
-            translations: of its texts, as they are written.
-        """
+        """The string with its texts replaced by their translations, as they are written."""
 
 
 class KeptValue(StringValue):
@@ -114,11 +110,8 @@ class KeptValue(StringValue):
 class PlainValue(StringValue):
     """A string with placeholders and tags; each of its lines is a text.
 
-    Args:
-        source: the string.
-        number: written instead of the placeholder of a count while it is translated.
-        syntax: of its placeholders.
-        singular: of a plural, its form for 1, which may lack the count.
+    While it is translated, a ``number`` is written instead of the placeholder of the count, which
+    the ``singular``, the form for 1 of a plural, may lack.
     """
 
     def __init__(
@@ -161,12 +154,7 @@ class PlainValue(StringValue):
 
 
 def are_unchanged(texts: Sequence[MarkedText], translations: Sequence[str]) -> bool:
-    """Whether all texts are translated by themselves, so that they keep the way they are written.
-
-    Args:
-        texts: the texts.
-        translations: of them, with their marks.
-    """
+    """Whether all translations, with their marks, are the texts, so that they stay as written."""
     return all(
         found == place_marks(text, TranslatedText(text.text, "", "", None, ()))
         for text, found in zip(texts, translations, strict=True)
@@ -225,11 +213,9 @@ def string_pieces(
 ) -> list[MarkupPiece]:
     """A string as texts, tags, breaks and atoms; tags without a partner are atoms.
 
-    Args:
-        source: the string.
-        atoms: where it has placeholders, in order, and what is translated instead of each.
-        finds_escapes: whether ``\\n`` may be in it and end a text; False: the format has escapes of
-            its own, and all are read.
+    ``atoms`` are as for :func:`mark_string`.  ``finds_escapes`` says whether ``\\\
+    `` may be in it
+    and end a text; False: the format has escapes of its own, and all are read.
     """
     found: list[MarkupPiece] = []
     opened: list[int] = []
