@@ -9,11 +9,7 @@ from typing import Literal
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import decode
-from dragoman.documents.document_format import (
-    DocumentFormat,
-    FileLanguages,
-    is_same_language,
-)
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,

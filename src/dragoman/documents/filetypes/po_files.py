@@ -9,10 +9,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding
-from dragoman.documents.document_format import (
-    DocumentFormat,
-    FileLanguages,
-)
+from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
 from dragoman.documents.strings.icu_messages import read_message
 from dragoman.documents.strings.plural_rules import catalogue_rule, catalogue_values

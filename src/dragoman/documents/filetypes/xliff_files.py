@@ -11,16 +11,8 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
-from dragoman.documents.document_format import (
-    DocumentFormat,
-    FileLanguages,
-)
-from dragoman.documents.filetypes.spliced_document import (
-    Slot,
-    SplicedDocument,
-    fixed,
-    space_before,
-)
+from dragoman.documents.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed, space_before
 from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.marked_text import escaped
 from dragoman.documents.marks.markup_tokens import MarkupToken

@@ -286,7 +286,7 @@ class MarkdownDocument(EncodedDocument):
         width: int | None = None,
     ) -> None:
         count = len(self.texts)
-        segments = self._passages.read(content, setting)
+        segments = self._passages.read(content)
         if len(self.texts) == count:
             return  # nothing to translate
         source = self._text[span[0] : span[1]]

@@ -84,7 +84,7 @@ _IN_ADDRESS = re.compile(rf"{TEMPLATE_TAG}|\{{\{{[^{{}}\n]*\}}\}}")
 _LONGEST_ADDRESS = 2000
 # As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.
 _FORMULA = re.compile(
-    r"\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$])"
+    r"(?<!\$)(?:\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$]))"
 )
 
 
@@ -95,37 +95,28 @@ def add_blocks(parser: MarkdownIt) -> None:
         parser.block.ruler.before("fence", rule.__name__, rule, options)
 
 
-def formula(state: StateInline, silent: bool) -> bool:
-    """A formula within a line, as code."""
-    found = _FORMULA.match(state.src, state.pos, state.posMax)
-    if found is None or state.src.endswith("$", 0, state.pos):
-        return False
-    if not silent:
-        state.push("code_inline", "code", 0).content = found[0]
-    state.pos = found.end()
-    return True
+def whole_match(
+    pattern: re.Pattern[str], kind: str, tag: str = ""
+) -> Callable[[StateInline, bool], bool]:
+    """A rule that makes one token of a part of a line that a pattern matches."""
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        found = pattern.match(state.src, state.pos, state.posMax)
+        if found is None:
+            return False
+        if not silent:
+            state.push(kind, tag, 0).content = found[0]
+        state.pos = found.end()
+        return True
+
+    return rule
 
 
-def role(state: StateInline, silent: bool) -> bool:
-    """A role of MyST or reStructuredText, such as ``{ref}`a```, as code."""
-    found = _ROLE.match(state.src, state.pos, state.posMax)
-    if found is None:
-        return False
-    if not silent:
-        state.push("code_inline", "code", 0).content = found[0]
-    state.pos = found.end()
-    return True
-
-
-def attributes(state: StateInline, silent: bool) -> bool:
-    """``{ .class key=value }``, which belongs to the link or image in front of it."""
-    found = _INLINE_ATTRIBUTES.match(state.src, state.pos, state.posMax)
-    if found is None:
-        return False
-    if not silent:
-        state.push(ATTRIBUTES, "", 0).content = found[0]
-    state.pos = found.end()
-    return True
+formula = whole_match(_FORMULA, "code_inline", "code")
+role = whole_match(_ROLE, "code_inline", "code")
+"""A role of MyST or reStructuredText, such as ``{ref}`a```."""
+attributes = whole_match(_INLINE_ATTRIBUTES, ATTRIBUTES)
+"""``{ .class key=value }``, which belongs to the link or image in front of it."""
 
 
 def link_destination(text: str, place: int, maximum: int) -> Any:

@@ -39,12 +39,17 @@ from dragoman.documents.markdown.markdown_dialects import (
     formula,
     link_destination,
     role,
+    whole_match,
 )
 from dragoman.documents.markdown.markdown_html import html_lines
 from dragoman.documents.markdown.mdx import EXPRESSION, indented_lines, jsx, jsx_lines, module_lines
 
 Environment = MutableMapping[str, Any]
 """The references of a document, by which the parser resolves links."""
+
+Rule = Callable[[StateInline, bool], bool]
+Mark = Callable[[StateInline, int, list[Token]], None]
+"""Notes the spans of what a rule has added, given where it began."""
 
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
 _SPAN = "span"
@@ -71,24 +76,24 @@ def new_parser(*, is_mdx: bool = False) -> MarkdownIt:
     """A parser whose tokens have spans: CommonMark, tables, strikethrough, footnotes, dialects."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["fragments_join", "text_join"])
-    single = {
-        "backticks": backtick,
-        "html_inline": html_inline,
-        "escape": escape,
-        "entity": entity,
-    }
-    for name, rule in single.items():
-        parser.inline.ruler.at(name, _noting(rule, _mark_whole))
-    parser.inline.ruler.at("newline", _noting(newline, _mark_newline))
-    parser.inline.ruler.at("autolink", _noting(autolink, _mark_autolink))
-    parser.inline.ruler.at("emphasis", _noting(emphasis.tokenize, _mark_delimiters))
-    parser.inline.ruler.at("strikethrough", _noting(strikethrough.tokenize, _mark_delimiters))
-    parser.inline.ruler.at("link", _noting(link, _mark_link))
-    parser.inline.ruler.at("image", _noting(image, _mark_image))
-    parser.inline.ruler.before("link", "footnote_ref", _footnote)
-    parser.inline.ruler.before("escape", "formula", _noting(formula, _mark_whole))
-    parser.inline.ruler.before("escape", "role", _noting(role, _mark_whole))
-    parser.inline.ruler.before("escape", "attributes", _noting(attributes, _mark_whole))
+    noted: tuple[tuple[str, Rule, Mark], ...] = (
+        ("backticks", backtick, _mark_whole),
+        ("html_inline", html_inline, _mark_whole),
+        ("escape", escape, _mark_whole),
+        ("entity", entity, _mark_whole),
+        ("newline", newline, _mark_newline),
+        ("autolink", autolink, _mark_autolink),
+        ("emphasis", emphasis.tokenize, _mark_delimiters),
+        ("strikethrough", strikethrough.tokenize, _mark_delimiters),
+        ("link", link, _mark_link),
+        ("image", image, _mark_image),
+    )
+    for name, rule, mark in noted:
+        parser.inline.ruler.at(name, _noting(rule, mark))
+    footnote = whole_match(_FOOTNOTE, "footnote_ref")
+    parser.inline.ruler.before("link", "footnote_ref", _noting(footnote, _mark_whole))
+    for name, rule in (("formula", formula), ("role", role), ("attributes", attributes)):
+        parser.inline.ruler.before("escape", name, _noting(rule, _mark_whole))
     own_helpers: Any = SimpleNamespace(**vars(helpers))
     own_helpers.parseLinkDestination = link_destination
     parser.helpers = own_helpers
@@ -128,13 +133,13 @@ def shaped(text: str) -> str:
     return " ".join(text.split())
 
 
-_PAIRS = {"em": "em", "strong": "strong", "s": "del"}
+EMPHASIS = {"em": "em", "strong": "strong", "s": "del"}
 
 
 def _shape(token: Token) -> str:
     name, _, end = token.type.rpartition("_")
-    if name in _PAIRS:
-        return f"<{'/' * (end == 'close')}{_PAIRS[name]}>"
+    if name in EMPHASIS:
+        return f"<{'/' * (end == 'close')}{EMPHASIS[name]}>"
     shapes = {
         "link_open": f"<a {token.attrGet('href')}>",
         "link_close": "</a>",
@@ -152,13 +157,6 @@ def _shape(token: Token) -> str:
 def text_shape(text: str) -> str:
     """The meaning of text without markup."""
     return html.escape(text, quote=False).replace("`", "&#96;")
-
-
-Rule = Callable[[StateInline, bool], bool]
-
-
-Mark = Callable[[StateInline, int, list[Token]], None]
-"""Notes the spans of what a rule has added, given where it began."""
 
 
 def _noting(rule: Rule, mark: Mark) -> Rule:
@@ -217,19 +215,6 @@ def _mark_link(state: StateInline, start: int, added: list[Token]) -> None:
 def _mark_image(state: StateInline, start: int, added: list[Token]) -> None:
     end = state.md.helpers.parseLinkLabel(state, start + 1, False)
     added[0].meta |= {_SPAN: (start, state.pos), _LABEL: (2, end - start)}
-
-
-def _footnote(state: StateInline, silent: bool) -> bool:
-    start = state.pos
-    found = _FOOTNOTE.match(state.src, start, state.posMax)
-    if found is None:
-        return False
-    state.pos = found.end()
-    if not silent:
-        token = state.push("footnote_ref", "", 0)
-        token.content = found[0]
-        token.meta[_SPAN] = found.span()
-    return True
 
 
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from dragoman.documents.markdown.markdown_inline import text_shape
-from dragoman.documents.marks.marked_text import KEPT_BREAK, KEPT_SPACE, text_and_numbers
+from markdown_it import MarkdownIt
+
+from dragoman.documents.document_format import EMPTY
+from dragoman.documents.markdown.markdown_inline import Environment, shape_of, shaped, text_shape
+from dragoman.documents.marks.mark_placement import unchanged
+from dragoman.documents.marks.marked_text import (
+    KEPT_BREAK,
+    KEPT_SPACE,
+    MarkedText,
+    text_and_numbers,
+    walk,
+)
 from dragoman.translation.service.placeholders import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "bare", "label", "title"]
@@ -21,13 +31,13 @@ _BRACES = re.compile(r"[<{}]")
 _ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
 _FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
 _MOST_CAUTION = 3
-CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
+_CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
 """Ways to write a passage, tried until its meaning is right: the level of caution, and whether
-emphasis is HTML; see :class:`PassageWriting`."""
+emphasis is HTML; see :class:`_PassageWriting`."""
 # In front of these, a line is not broken: at its start, they would be markup.
 _UNBREAKABLE = re.compile(r"[-+*=#>|~`<:%]|\d+[.)]")
 _INDENT = re.compile(r"\n[ \t]+")
-_CELLS = frozenset(["cell", "bare"])
+_IN_TABLES = frozenset(["cell", "bare"])
 
 
 class RawMarkup(NamedTuple):
@@ -60,30 +70,120 @@ class Passage:
     """Columns of its lines; None if it is on one line."""
 
 
-class MarkupOfTexts(Protocol):
-    """Knows what stands for the numbers in texts and in markup."""
+CHANGED = "its translation would change the markup"
+"""Why a text stays as it is."""
+_COLUMNS = 4
+"""Of the table that a cell is tried in: it is the third."""
+_AROUND = {
+    "paragraph": ("", "", "paragraph"),
+    "heading": ("# ", "", "heading"),
+    "underlined": ("", "\n---", "heading"),
+    "cell": ("|a|b|\n|-|-|\n|", "|z|", "table"),
+    "bare": ("a|b\n-|-\n", "|z", "table"),
+    "label": ("![", "](x)", "paragraph"),
+    "title": ('[x](y "', '")', "paragraph"),
+}
 
-    is_mdx: bool
 
-    def markup(self, number: int) -> RawMarkup:
-        """The markup that a number in a text stands for."""
+@dataclass
+class WrittenPassages:
+    """The passages of a document, and how they are written with their texts replaced."""
 
-    def trimmed(self, number: int, translation: str) -> str:
-        """The translation of a text with the white space at its ends that the text has."""
-
-    def inner(self, number: int) -> Passage:
-        """A passage within markup."""
+    parser: MarkdownIt
+    environment: Environment
+    is_mdx: bool = False
+    texts: list[MarkedText] = field(default_factory=list)
+    """Of all passages, in order; passages refer to them by number."""
+    markup: list[RawMarkup] = field(default_factory=list)
+    """For which the numbers in texts stand."""
+    inner: list[Passage] = field(default_factory=list)
+    """Passages within markup."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Texts that the last writing left as they are, and why."""
 
     def written(self, passage: Passage, translations: Sequence[str]) -> str:
-        """A passage with its texts replaced."""
+        """A passage with its texts replaced; unchanged if there is no safe way to write them."""
+        if not self.are_written_again(list(self._numbers(passage)), translations):
+            return passage.source
+        for level, uses_tags in _CAUTION:
+            writing = _PassageWriting(self, translations, level, uses_tags, passage.setting)
+            text, meaning = writing.write(passage.segments)
+            for lines in _laid_out(text, passage):
+                if self._means(lines, passage.setting, meaning):
+                    return lines.replace("\n", passage.newline + passage.prefix)
+        self._refuse(self._numbers(passage), CHANGED)
+        return passage.source
+
+    def are_written_again(self, numbers: Sequence[int], translations: Sequence[str]) -> bool:
+        """Whether texts that belong together have translations, some of which differ from them.
+
+        Args:
+            numbers: of the texts.
+            translations: of all texts.
+        """
+        if all(translations[at] == unchanged(self.texts[at]) for at in numbers):
+            return False
+        empty = [at for at in numbers if self._is_empty(at, translations[at])]
+        self._refuse(empty, EMPTY)
+        return not empty
+
+    def _is_empty(self, number: int, translation: str) -> bool:
+        """Whether a translation has no words, and nothing that is copied."""
+        parts = text_and_numbers(translation)
+        words = "".join(part for part in parts if isinstance(part, str))
+        return not words.strip() and not self.texts[number].kept
+
+    def _refuse(self, numbers: Iterable[int], reason: str) -> None:
+        self.refused.update((self.texts[number].text, reason) for number in numbers)
+
+    def _numbers(self, passage: Passage) -> Iterator[int]:
+        """The texts of a passage, and of those within its markup."""
+        for segment in passage.segments:
+            if isinstance(segment, int):
+                yield segment
+                marks = walk(self.texts[segment].marks)
+                raws = (raw for mark in marks for raw in (mark.begin, mark.end))
+                found = (one for raw in raws for one in text_and_numbers(raw))
+                parts = [self.markup[one] for one in found if isinstance(one, int)]
+            else:
+                parts = [segment]
+            for part in parts:
+                for one in part.parts:
+                    if isinstance(one, int):
+                        yield from self._numbers(self.inner[one])
+
+    def _means(self, text: str, setting: Setting, meaning: str) -> bool:
+        """Whether a text, where it is, is one block with this meaning."""
+        environment = dict(self.environment)
+        environment["references"] = dict(environment.get("references", {}))
+        before, behind, block = _AROUND[setting]
+        tokens = self.parser.parse(before + text + behind, environment)
+        kinds = [token.type for token in tokens if not token.level or token.type == "inline"]
+        found = [token for token in tokens if token.type == "inline"]
+        if kinds != [
+            f"{block}_open",
+            *["inline"] * (_COLUMNS if block == "table" else 1),
+            f"{block}_close",
+        ]:
+            return False
+        children = found[_COLUMNS - 2 if block == "table" else 0].children or []
+        if setting in {"label", "title"}:
+            if not children or children[0].type not in {"image", "link_open"}:
+                return False
+            if setting == "title":
+                return shaped(text_shape(str(children[0].attrGet("title")))) == shaped(meaning)
+            if len(children) != 1:
+                return False
+            children = children[0].children or []
+        return shape_of(children) == shaped(meaning)
 
 
-class PassageWriting:
+class _PassageWriting:
     """Writes segments at a level of caution.
 
     Args:
-        passages: give the meaning of numbers.
-        translations: of all texts, with numbers for their markup.
+        passages: give the meaning of numbers in the translations.
+        translations: of all texts.
         level: signs to escape.  0: none.  1: possible markup, except in parts for programs, which
             may read them before Markdown does.  2: possible markup.  3: all.
         uses_tags: whether emphasis is written as HTML, which may begin and end anywhere.
@@ -92,7 +192,7 @@ class PassageWriting:
 
     def __init__(
         self,
-        passages: MarkupOfTexts,
+        passages: WrittenPassages,
         translations: Sequence[str],
         level: int,
         uses_tags: bool,
@@ -118,15 +218,17 @@ class PassageWriting:
                 texts.append(text)
                 meanings.append(meaning)
         text = "".join(texts).strip(" ")
-        if self._setting in _CELLS:
+        if self._setting in _IN_TABLES:
             # A backslash at the end would escape the sign that ends the cell.
             text = text.replace("|", r"\|") + " " * text.endswith("\\")
         return text, "".join(meanings)
 
     def _parts(self, number: int) -> Iterator[str | RawMarkup]:
         """A translation in text and markup."""
-        for part in text_and_numbers(self._passages.trimmed(number, self._translations[number])):
-            yield part if isinstance(part, str) else self._passages.markup(part)
+        text, translation = self._passages.texts[number], self._translations[number]
+        if translation.strip():
+            for part in text_and_numbers(text.lead + translation.strip(" ") + text.tail):
+                yield part if isinstance(part, str) else self._passages.markup[part]
 
     def _markup(self, raw: RawMarkup) -> str:
         if self._uses_tags and raw.tag is not None:
@@ -134,7 +236,7 @@ class PassageWriting:
         parts = (
             part
             if isinstance(part, str)
-            else self._passages.written(self._passages.inner(part), self._translations)
+            else self._passages.written(self._passages.inner[part], self._translations)
             for part in raw.parts
         )
         written = _INDENT.sub("\n", "".join(parts))  # the prefix of each line has it already
@@ -161,7 +263,7 @@ def _starts_line(written: Sequence[str]) -> bool:
     return not before.strip(" ") or before.endswith(KEPT_BREAK)
 
 
-def laid_out(text: str, passage: Passage) -> Iterator[str]:
+def _laid_out(text: str, passage: Passage) -> Iterator[str]:
     """A text in lines as wide as those of its source, and as one line."""
     plain = text.replace(KEPT_SPACE, " ").replace(KEPT_BREAK, "\n")
     if passage.width is not None:
