@@ -1,4 +1,4 @@
-"""Bytes of a file to text and back, in the encoding that it has."""
+"""Bytes of a file to text and back, in the encoding that it has, and lines of that text."""
 
 from __future__ import annotations
 
@@ -110,6 +110,11 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
             f"line {line} is not {found.name.upper()}, as the file says; correct what it says, or "
             "convert it"
         ) from error
+
+
+def line_of(text: str, place: int) -> int:
+    """The number of the line at a place of a text."""
+    return text.count("\n", 0, place) + 1
 
 
 def with_pairs(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import line_of
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _MOST_LEVELS = 200
@@ -151,4 +152,4 @@ class _Reading:
         names[name] = place
 
     def _line(self, place: int) -> int:
-        return self._text.count("\n", 0, place) + 1
+        return line_of(self._text, place)

@@ -13,6 +13,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.sax import parseString
 
 from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import CharacterEncoding, decode_as, line_of
 from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
@@ -236,10 +237,11 @@ class XmlElement:
             waiting.extend(reversed(one.children))
 
 
-def xml_label(content: bytes) -> str:
-    """The encoding that an XML document says it has."""
-    found = _ENCODING.search(content[:1024])
-    return found[1].decode("ascii") if found else "utf-8"
+def read_xml_file(content: bytes) -> tuple[str, CharacterEncoding, XmlElement]:
+    """The text of a file of XML, its encoding, and its outermost element."""
+    declared = _ENCODING.search(content[:1024])
+    text, encoding = decode_as(content, declared[1].decode("ascii") if declared else "utf-8")
+    return text, encoding, read_elements(text)
 
 
 def read_elements(text: str) -> XmlElement:
@@ -266,9 +268,9 @@ def read_elements(text: str) -> XmlElement:
             root = root or element
             if token.kind == "open":
                 if len(opened) >= _MOST_LEVELS:
-                    line = text.count("\n", 0, place) + 1
                     raise DataError(
-                        f"XML with more than {_MOST_LEVELS} levels is not read, as at line {line}"
+                        f"XML with more than {_MOST_LEVELS} levels is not read, as at line "
+                        f"{line_of(text, place)}"
                     )
                 opened.append((element, index + 1))
         elif token.kind == "close":

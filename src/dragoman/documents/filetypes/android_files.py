@@ -10,22 +10,26 @@ from dataclasses import replace
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode_as, with_pairs
+from dragoman.documents.character_encoding import line_of, with_pairs
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
     fixed,
-    line_of,
     replacement,
     space_before,
 )
-from dragoman.documents.marks.marked_document import MarkedDocument, find_elements
+from dragoman.documents.marks.marked_document import MarkedDocument, find_elements, tag_piece
 from dragoman.documents.marks.marked_text import MarkedText, escaped
 from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.strings.inline_codes import (
+    ENTITY,
+    SECTION,
+    SECTION_END,
+    SECTIONS,
     line_pieces,
+    section_text,
     text_pieces,
     unescaped,
     written_parts,
@@ -48,12 +52,9 @@ from dragoman.documents.strings.string_values import (
     string_pieces,
     without_spaces,
 )
-from dragoman.documents.xml import XmlElement, read_elements, with_attribute, xml_label
+from dragoman.documents.xml import XmlElement, read_xml_file, with_attribute
 from dragoman.text.break_codes import BREAKING_TAGS
 
-_CDATA, _CDATA_END = "<![CDATA[", "]]>"
-_SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
 _REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
 _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
@@ -76,8 +77,7 @@ class AndroidFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        text, encoding = decode_as(content, xml_label(content))
-        root = read_elements(text)
+        text, encoding, root = read_xml_file(content)
         if root.name != "resources":
             raise DataError(
                 f"the file begins with <{root.name}>; of XML, strings of Android are translated, "
@@ -176,7 +176,9 @@ class AndroidValue(StringValue):
             return self.source
         written = self._document.joined(translations)
         if self._has_escaped_sections:
-            written = _SECTION.sub(lambda one: f"{_CDATA}{unescaped(one[1])}{_CDATA_END}", written)
+            written = SECTIONS.sub(
+                lambda one: f"{SECTION}{unescaped(one[1])}{SECTION_END}", written
+            )
         joined = apart(self.source, written, JAVA)
         if not same_placeholders(html.unescape(self.source), html.unescape(joined), JAVA):
             return self.source
@@ -198,26 +200,21 @@ def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[
     """The texts of a string: sections of CDATA, and the parts around them."""
     part: list[MarkupToken] = []
     for token in tokens:
-        if _is_section(token):
+        if (inner := section_text(token)) is not None:
             yield from _run(part, count)
             part = []
-            inner = _content(token)
-            yield _CDATA
+            yield SECTION
             names = ((span, inner[slice(*span)]) for span in filled_in(inner, JAVA))
             atoms = {span: count.get(without_spaces(name), name) for span, name in names}
             yield from mark_string(inner, atoms, _read, _write_section, syntax=JAVA)
-            yield _CDATA_END
+            yield SECTION_END
         else:
             part.append(token)
     yield from _run(part, count)
 
 
 def _is_section(token: MarkupToken) -> bool:
-    return token.kind == "opaque" and token.raw.startswith(_CDATA)
-
-
-def _content(section: MarkupToken) -> str:
-    return section.raw[len(_CDATA) : -len(_CDATA_END)]
+    return section_text(token) is not None
 
 
 def _is_mixed(tokens: Sequence[MarkupToken]) -> bool:
@@ -235,19 +232,21 @@ def _section_pieces(section: MarkupToken) -> Iterator[MarkupPiece]:
 
     It is unescaped when the whole string is written, since words may go into it or out of it.
     """
-    inner = _content(section)
-    spans = [*filled_in(inner, JAVA), *(one.span() for one in _ENTITY.finditer(inner))]
+    inner = section_text(section) or ""
+    spans = [*filled_in(inner, JAVA), *(one.span() for one in ENTITY.finditer(inner))]
     atoms = {span: html.unescape(inner[slice(*span)]) for span in sorted(spans)}
-    yield MarkupPiece("open", _CDATA, _CDATA)
+    yield MarkupPiece("open", SECTION, SECTION)
     for piece in string_pieces(inner, atoms, finds_escapes=False):
         raw = _read(piece.raw) if piece.kind == "text" else piece.raw
         yield from line_pieces(replace(piece, raw=escaped(raw)), _write)
-    yield MarkupPiece("close", _CDATA_END, _CDATA)
+    yield MarkupPiece("close", SECTION_END, SECTION)
 
 
 def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
     raw = "".join(
-        f"{_CDATA}{escaped(_content(token))}{_CDATA_END}" if _is_section(token) else token.raw
+        token.raw
+        if (text := section_text(token)) is None
+        else f"{SECTION}{escaped(text)}{SECTION_END}"
         for token in tokens
     )
     lead, tail = _around(tokens)
@@ -318,7 +317,7 @@ def _pieces(
                 yield from line_pieces(piece, _write)
         elif _is_section(token):
             yield from _numbered(_section_pieces(token), count)
-        elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):
+        elif token.local_name == "g" and token.kind in ("open", "empty"):
             inside = tokens[index + 1 : end]
             content = read("".join(one.raw for one in inside if one.kind == "text"))
             raw = "".join(one.raw for one in tokens[index : end + 1])
@@ -326,10 +325,8 @@ def _pieces(
             index = end
         elif token.name.lower() in BREAKING_TAGS:
             yield MarkupPiece("break", token.raw, token.name)
-        elif token.kind in ("open", "close"):
-            yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:
-            yield MarkupPiece("point", token.raw, token.name)
+            yield tag_piece(token)
         index += 1
 
 
@@ -367,6 +364,6 @@ def _write(text: str) -> str:
 
 def _write_section(text: str) -> str:
     """Text with the escapes of Android, but not those of XML."""
-    text = text.replace(_CDATA_END, "] ]>")
+    text = text.replace(SECTION_END, "] ]>")
     written = "".join(_WRITTEN.get(sign, sign) for sign in text)
     return f"\\{written}" if written[:1] in ("@", "?") else written

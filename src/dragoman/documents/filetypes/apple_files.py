@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode, decode_as, with_pairs
+from dragoman.documents.character_encoding import decode, line_of, with_pairs
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
     fixed,
-    line_of,
     replacement,
     space_before,
 )
@@ -24,7 +23,7 @@ from dragoman.documents.strings.inline_codes import as_section, section_text
 from dragoman.documents.strings.plural_rules import CATEGORIES, translated_forms
 from dragoman.documents.strings.string_syntax import APPLE
 from dragoman.documents.strings.string_values import PlainValue
-from dragoman.documents.xml import XmlElement, read_elements, xml_label
+from dragoman.documents.xml import XmlElement, read_xml_file
 
 _BETWEEN = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|([\w.:/$-]+)', re.DOTALL)
@@ -62,8 +61,7 @@ class StringsdictFile(DocumentFormat):
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
         _refuse_binary(content)
-        text, encoding = decode_as(content, xml_label(content))
-        root = read_elements(text)
+        text, encoding, root = read_xml_file(content)
         if root.name != "plist":
             raise DataError(f"the file is no property list: it begins with <{root.name:.80}>")
         slots: list[Slot] = []

@@ -135,8 +135,3 @@ def space_before(text: str, place: int) -> str:
     while start and text[start - 1].isspace():
         start -= 1
     return text[start:place]
-
-
-def line_of(text: str, place: int) -> int:
-    """The number of the line at a place of a text."""
-    return text.count("\n", 0, place) + 1

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
 from dragoman.documents.strings.inline_codes import CodedValue
 from dragoman.documents.strings.string_syntax import StringSyntax, shown_syntax
-from dragoman.documents.xml import XmlElement, read_elements, xml_label
+from dragoman.documents.xml import XmlElement, read_xml_file
 from dragoman.text.language_codes import spelling
 
 _ANY = "*all*"
@@ -29,8 +28,7 @@ class TmxFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        text, encoding = decode_as(content, xml_label(content))
-        root = read_elements(text)
+        text, encoding, root = read_xml_file(content)
         if root.local_name != "tmx":
             raise DataError(f"the file is not TMX: it begins with <{root.name:.80}>")
         source = _source(root, languages)

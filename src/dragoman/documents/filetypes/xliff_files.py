@@ -10,7 +10,6 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed, space_before
 from dragoman.documents.marks.marked_document import find_elements
@@ -21,7 +20,7 @@ from dragoman.documents.strings.inline_codes import CodedValue, section_text
 from dragoman.documents.strings.plural_alternatives import read_escaped_alternatives
 from dragoman.documents.strings.string_syntax import ANY
 from dragoman.documents.strings.string_values import StringValue
-from dragoman.documents.xml import XmlElement, read_elements, with_attribute, xml_label
+from dragoman.documents.xml import XmlElement, read_xml_file, with_attribute
 from dragoman.text.formats.xliff import CODES, UNDONE, UNREVIEWED
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
@@ -70,7 +69,7 @@ def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
     index = 0
     while index < len(tokens):
         token, end = tokens[index], index
-        if token.kind == "open" and token.name.rpartition(":")[2] in CODES:
+        if token.kind == "open" and token.local_name in CODES:
             end = ends.get(index, index)
         raw = "".join(one.raw for one in tokens[index : end + 1])
         section = section_text(token)
@@ -95,8 +94,7 @@ class XliffFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        text, encoding = decode_as(content, xml_label(content))
-        root = read_elements(text)
+        text, encoding, root = read_xml_file(content)
         if root.local_name != "xliff":
             raise DataError(f"the file is not XLIFF: it begins with <{root.name:.80}>")
         version = root.attributes.get("version") or _version_of_namespace(root)
@@ -227,7 +225,7 @@ def _is_filled(target: XmlElement) -> bool:
 
 
 def _is_segment(one: MarkupToken | XmlElement) -> bool:
-    name = one.name.rpartition(":")[2]
+    name = one.local_name
     return name == "mrk" and one.attributes.get("mtype") == "seg"
 
 

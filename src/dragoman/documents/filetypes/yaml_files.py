@@ -11,13 +11,12 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.core.strict_yaml import compose_yaml
-from dragoman.documents.character_encoding import decode
+from dragoman.documents.character_encoding import decode, line_of
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
     fixed,
-    line_of,
     replacement,
 )
 from dragoman.documents.json_text import json_string

@@ -23,13 +23,11 @@ from dragoman.documents.markdown.markdown_writing import (
     WrittenPassages,
 )
 from dragoman.documents.markdown.mdx import EXPRESSION, has_content, jsx_kind
-from dragoman.documents.marks.marked_document import MOST_MARKS
 from dragoman.documents.marks.marked_text import (
     KEPT_BREAK,
     NumberedText,
     as_number,
     number_of,
-    walk,
 )
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
@@ -62,7 +60,7 @@ class MarkdownPassages(WrittenPassages):
     def _text(self, pieces: Sequence[MarkupPiece]) -> Iterator[Segment]:
         """The segments of some pieces: a text, or what has no words."""
         marked = mark_pieces(pieces, collapses=True) if pieces else None
-        if marked is not None and sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
+        if marked is not None and not marked.is_crowded:
             self.texts.append(NumberedText(**vars(marked)))
             yield len(self.texts) - 1
         elif marked is not None and len(pieces) > 1:

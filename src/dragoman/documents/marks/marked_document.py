@@ -13,9 +13,6 @@ from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
 from dragoman.documents.marks.markup_tokens import MarkupToken
 
-MOST_MARKS = 100
-"""In a text.  Placing marks takes time that grows with their number."""
-
 _WORDLESS = frozenset(["math", "rp", "rt", "rtc", "svg"])
 """Elements whose text is no part of the sentence that they are in."""
 _READINGS = frozenset(["rb", "rp", "rt", "rtc"])
@@ -155,15 +152,19 @@ def mark_document(
             marking.split(token.raw)
         elif token.kind == "text":
             marking.add_text(token.raw)
-        elif token.kind == "open" or token.kind == "close":  # noqa: PLR1714  # mypy
-            marking.add(MarkupPiece(token.kind, token.raw, token.name))
         elif token.kind == "value":
             marking.add(MarkupPiece("atom", token.raw, content=_PARTING.sub("", token.raw)))
         else:
-            marking.add(MarkupPiece("point", token.raw, token.name))
+            marking.add(tag_piece(token))
         index = after
     marking.finish()
     return marking.document
+
+
+def tag_piece(token: MarkupToken) -> MarkupPiece:
+    """A tag as the start or the end of a pair, or as a point."""
+    kind = token.kind if token.kind in ("open", "close") else "point"
+    return MarkupPiece(kind, token.raw, token.name)
 
 
 # White space in front is read from its first character only, for time linear in its length.
@@ -236,7 +237,7 @@ class DocumentMarking:
         marked = self._text(pieces)
         if marked is None:
             yield from (piece.raw for piece in pieces)
-        elif sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
+        elif not marked.is_crowded:
             yield marked
         else:
             for piece in joined_texts(pieces):

@@ -15,6 +15,8 @@ RESERVED = re.compile("[\x01-\x04]")
 """Signs that enclose numbers; text that has them is not read."""
 KEPT_SPACE, KEPT_BREAK = "\x03", "\x04"
 """Stand for white space within markup, where no line is broken."""
+MOST_MARKS = 100
+"""In a text.  Placing marks takes time that grows with their number."""
 
 _NUMBER = re.compile("\x01([0-9]+)\x02")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -82,6 +84,11 @@ class MarkedText:
             one.start not in (0, end) if one.is_point else (one.start, one.stop) != (0, end)
             for one in walk(self.marks)
         )
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether it has more than :data:`MOST_MARKS`."""
+        return sum(1 for _ in walk(self.marks)) > MOST_MARKS
 
     def escape(self, text: str) -> str:
         """A part of a translation as it is written in markup."""

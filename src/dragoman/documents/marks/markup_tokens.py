@@ -33,6 +33,11 @@ class MarkupToken:
     attributes: dict[str, str] = field(default_factory=dict)
     """Of an ``open`` or ``empty`` tag, with references to characters as they are written."""
 
+    @property
+    def local_name(self) -> str:
+        """The name without its prefix."""
+        return self.name.rpartition(":")[2]
+
 
 RAW_TEXT = frozenset(
     ["iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"]

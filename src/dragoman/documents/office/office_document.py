@@ -167,7 +167,7 @@ def _tags(parts: Parts) -> Iterator[str]:
             continue
         if token.kind not in ("open", "empty"):
             continue
-        name = token.name.rpartition(":")[2]
+        name = token.local_name
         in_format = _RUN_FORMAT in (name, *opened) and _PROPERTIES not in opened
         if not in_format and name not in _OF_WORDS and name not in _LEFT_OUT:
             yield token.raw

@@ -11,12 +11,12 @@ from typing_extensions import override
 
 from dragoman.core.unseen import is_unseen
 from dragoman.documents.marks.marked_document import (
-    MOST_MARKS,
     Elements,
     MarkedDocument,
     find_elements,
+    tag_piece,
 )
-from dragoman.documents.marks.marked_text import MarkedText, escaped, walk
+from dragoman.documents.marks.marked_text import MarkedText, escaped
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, parted
 from dragoman.documents.marks.markup_tokens import MarkupToken
@@ -43,9 +43,9 @@ _TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
 """The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
 _FLOW = re.compile("\x01([0-9]+)\x02")
 """Stands for a sub-flow; no document of XML has these characters."""
-_SECTION, _SECTION_END = "<![CDATA[", "]]>"
-_SECTIONS = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
+SECTION, SECTION_END = "<![CDATA[", "]]>"
+SECTIONS = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
 _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 
 
@@ -81,7 +81,7 @@ class CodedValue(StringValue):
         if with_flows is None:
             return self.source
         joined = apart(self._without_sections, with_flows, self._syntax)
-        bare = joined.replace(_SECTION, "").replace(_SECTION_END, "")
+        bare = joined.replace(SECTION, "").replace(SECTION_END, "")
         source, written = html.unescape(self._without_sections), html.unescape(bare)
         if not same_placeholders(source, written, self._syntax):
             return self.source
@@ -116,7 +116,7 @@ def _without_flows(
         if end > index and _is_kept(token):
             others += tokens[index + 1 : end + 1]
             index = end
-        elif end > index and token.name.rpartition(":")[2] == "sub":
+        elif end > index and token.local_name == "sub":
             others.append(MarkupToken("opaque", f"\x01{len(flows)}\x02"))
             flows.append(tokens[index + 1 : end])
             index = end - 1
@@ -126,19 +126,19 @@ def _without_flows(
 
 def section_text(token: MarkupToken) -> str | None:
     """The text of a section of CDATA; None if a token is none."""
-    if token.kind != "opaque" or not token.raw.startswith(_SECTION):
+    if token.kind != "opaque" or not token.raw.startswith(SECTION):
         return None
-    return token.raw[len(_SECTION) : -len(_SECTION_END)]
+    return token.raw[len(SECTION) : -len(SECTION_END)]
 
 
 def as_section(text: str) -> str:
     """A text as a section of CDATA, or as two if it contains the end of a section."""
-    return f"{_SECTION}{text.replace(_SECTION_END, ']]]]><![CDATA[>')}{_SECTION_END}"
+    return f"{SECTION}{text.replace(SECTION_END, ']]]]><![CDATA[>')}{SECTION_END}"
 
 
 def _with_sections(joined: str) -> str:
     """A translation whose sections have what is escaped in them as it is written there."""
-    return _SECTIONS.sub(lambda one: as_section(unescaped(one[1])), joined)
+    return SECTIONS.sub(lambda one: as_section(unescaped(one[1])), joined)
 
 
 def _section_as_text(token: MarkupToken) -> str:
@@ -159,7 +159,7 @@ def text_pieces(
     """
     text = reading(raw)
     atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
-    entities = [one.span() for one in _ENTITY.finditer(text)]
+    entities = [one.span() for one in ENTITY.finditer(text)]
     if entities:  # of HTML, as the whole text is then
         atoms |= {span: html.unescape(text[slice(*span)]) for span in entities}
         atoms = dict(sorted(atoms.items()))
@@ -213,7 +213,7 @@ def _written_text(
 ) -> MarkedText | None:
     """A text with marks; None if there is nothing to translate, or too much markup."""
     marked = mark_pieces(pieces, collapses=collapses)
-    if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
+    if marked is None or marked.is_crowded:
         return None
     marked.lead, marked.tail = writing(marked.lead), writing(marked.tail)
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
@@ -245,7 +245,7 @@ def coded_pieces(
     index = 0
     while index < len(tokens):
         token = tokens[index]
-        name = token.name.rpartition(":")[2]
+        name = token.local_name
         if token.kind in ("open", "empty") and (name in CODES or _is_kept(token)):
             end = elements.ends.get(index, index)
             raw = "".join(one.raw for one in tokens[index : end + 1])
@@ -260,16 +260,14 @@ def coded_pieces(
             continue
         if token.kind == "text":
             yield from text_pieces(token.raw, syntax=syntax)
-        elif token.kind == "opaque" and token.raw.startswith(_SECTION):
-            yield MarkupPiece("open", _SECTION, _SECTION)
+        elif token.kind == "opaque" and token.raw.startswith(SECTION):
+            yield MarkupPiece("open", SECTION, SECTION)
             yield from text_pieces(_section_as_text(token), syntax=syntax)
-            yield MarkupPiece("close", _SECTION_END, _SECTION)
+            yield MarkupPiece("close", SECTION_END, SECTION)
         elif index in breaks:
             yield MarkupPiece("break", token.raw, token.name)
-        elif token.kind in ("open", "close"):
-            yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:
-            yield MarkupPiece("point", token.raw, token.name)
+            yield tag_piece(token)
         index += 1
 
 
@@ -281,7 +279,7 @@ def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
             continue
         end = elements.ends.get(index, index)
         content = ""
-        if token.name.rpartition(":")[2] in CODES:
+        if token.local_name in CODES:
             content = _content(tokens[index + 1 : end])
         if is_breaking_code(token.attributes, content):
             found |= {index, end}
@@ -317,7 +315,7 @@ def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
     begun: dict[tuple[str, str], int] = {}
     found: dict[int, tuple[bool, str]] = {}
     for index, token in enumerate(tokens):
-        name = token.name.rpartition(":")[2]
+        name = token.local_name
         if token.kind not in ("open", "empty"):
             continue
         key = next((token.attributes[one] for one in _PARTNERS if one in token.attributes), "")

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import regex
 
-from dragoman.documents.marks.marked_document import MOST_MARKS
+from dragoman.documents.marks.marked_text import MOST_MARKS
 from dragoman.documents.strings.string_syntax import ANY, Numbering, StringSyntax
 from dragoman.text.percent_notations import CONVERSION, INTEGER, NUMBERED, POSITIONAL, STANDALONE
 from dragoman.text.placeholder_notations import PERCENT, notation_pattern

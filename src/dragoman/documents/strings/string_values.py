@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from dragoman.core.unseen import with_direction
 from dragoman.documents.marks.mark_placement import place_marks
-from dragoman.documents.marks.marked_document import MOST_MARKS, MarkedDocument
-from dragoman.documents.marks.marked_text import MarkedText, walk
+from dragoman.documents.marks.marked_document import MarkedDocument
+from dragoman.documents.marks.marked_text import MOST_MARKS, MarkedText
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, parted
 from dragoman.documents.strings.string_placeholders import (
@@ -343,7 +343,7 @@ class _Writing:
 def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | MarkedText]:
     as_markup = [replace(one, raw=how.read(one.raw)) if one.kind == "text" else one for one in line]
     marked = mark_pieces(as_markup, collapses=False)
-    if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
+    if marked is None or marked.is_crowded:
         yield from (one.raw for one in line)
     else:
         yield WrittenText(**vars(marked), writing=how.write)
