@@ -247,7 +247,6 @@ def _is_empty(text: MarkedText, translation: str) -> bool:
 
 
 def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:
-    """The texts of a document in parts that are translated one after another."""
     chunk: list[TextRequest] = []
     size = 0
     for one in requests:
@@ -261,7 +260,6 @@ def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:
 
 
 def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[Flaw]:
-    """The flaws of the translations of a document."""
     for text, answer in zip(texts, answers, strict=True):
         if isinstance(answer, _Refusal):
             continue

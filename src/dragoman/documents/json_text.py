@@ -74,8 +74,6 @@ def json_string(text: str, *, ascii_only: bool = False) -> str:
 
 
 class _Reading:
-    """Reads a text that is known to be JSON."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._opened: list[JsonNode] = []

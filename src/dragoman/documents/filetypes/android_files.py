@@ -340,7 +340,6 @@ def _numbered(
 
 
 def _read_quoted(raw: str) -> str:
-    """A string that keeps its white space."""
     return _read(raw, keeps_space=True)
 
 

@@ -86,7 +86,6 @@ def _refuse_binary(content: bytes) -> None:
 
 
 def _strings(text: str) -> Iterator[Slot]:
-    """The values of a file of strings."""
     place = _after(text, 0)
     while place < len(text):
         if text.startswith("/*", place):
@@ -141,7 +140,6 @@ def _escaped(text: str) -> str:
 
 
 def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
-    """The values of a dictionary by their keys."""
     found: dict[str, XmlElement] = {}
     key: str | None = None
     for child in element.children:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from typing_extensions import override
 
@@ -21,6 +20,7 @@ from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read
 from dragoman.documents.strings.icu_messages import read_message
 from dragoman.documents.strings.plural_rules import (
     CATEGORIES,
+    NumberKind,
     has_count,
     translated_forms,
     unused_forms,
@@ -54,8 +54,6 @@ class JsonFile(DocumentFormat):
 
 
 class _Strings:
-    """The slots of a file."""
-
     def __init__(self, text: str, root: JsonNode, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages
         # Where all is escaped that is not ASCII, the translation is, too.
@@ -120,9 +118,7 @@ class _Strings:
         """The forms of the target language; other forms stay, unused."""
         given = {name: one.node.value for name, one in group.items()}
         other, target = group["other"], self._languages.target
-        kind: Literal["cardinal", "ordinal"] = "cardinal"
-        if "_ordinal_" in other.name:
-            kind = "ordinal"
+        kind: NumberKind = "ordinal" if "_ordinal_" in other.name else "cardinal"
         wanted = translated_forms(given, target, kind, self._syntax)
         for name, value in (unused_forms(given, target, self._syntax) | wanted).items():
             if name in group:
@@ -149,7 +145,6 @@ class _Strings:
 
 
 def _values(root: JsonNode) -> Iterator[str]:
-    """All strings of a file."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -188,7 +188,6 @@ def _read_open_xml(content: bytes, kind: str, main: str, others: Collection[str]
 
 
 def _types_of_parts(package: ZipPackage) -> dict[str, str]:
-    """The type of each part, by name, in the order of the file."""
     if any(name.rpartition("/")[2].lower() == "vbaproject.bin" for name in package.names):
         raise DataError("the file has macros, which are not taken; save it without them")
     if package.size(_CONTENT_TYPES) > _MOST_TYPES:

@@ -78,8 +78,6 @@ class _OpenPoDocument(_PoDocument):
 
 
 class _Filling:
-    """The slots of a catalogue."""
-
     def __init__(self, catalogue: Catalogue, languages: FileLanguages) -> None:
         self._text, self._entries = catalogue.text, catalogue.entries
         self._header, self._fields = catalogue.header, catalogue.fields

@@ -10,7 +10,7 @@ from typing_extensions import override
 from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.document_format import EMPTY, EncodedDocument
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.strings.string_values import StringValue, are_unchanged
+from dragoman.documents.strings.string_values import StringValue
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> st
     """The reason why a translated string stays as it is; None if it does not stay."""
     if not all(one.strip() for one in translations):
         return EMPTY
-    if joined == value.source and not are_unchanged(value.texts, translations):
+    if value.is_refused(translations, joined):
         return "its translation would not have the same placeholders and tags"
     return None
 

@@ -75,7 +75,6 @@ def _on_one_line(text: str) -> str:
 
 
 def _lines(text: str) -> MarkedDocument:
-    """The lines of a plain text, as texts without tags."""
     document = MarkedDocument()
     end = number = 0
     for paragraph in split_text(text, "", "paragraphs"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -145,6 +145,25 @@ class _Xliff:
             changed = with_attribute(tag, name, self._languages.target.replace("_", "-"))
             yield fixed(element.start, element.inner, changed)
 
+    def _units(
+        self, files: Sequence[XmlElement], groups: Collection[str], name: str
+    ) -> Iterator[tuple[XmlElement, bool]]:
+        """The units of a name to translate, each with whether its white space counts."""
+        waiting = [(file, True, _keeps_space(self._root)) for file in reversed(files)]
+        while waiting:
+            element, translates, is_kept = waiting.pop()
+            said = element.attributes.get("translate")
+            translates = said != "no" if said else translates
+            is_kept = _keeps_space(element, is_kept)
+            if element.local_name != name:
+                waiting += [
+                    (child, translates, is_kept)
+                    for child in reversed(element.children)
+                    if child.local_name in groups or child.local_name == name
+                ]
+            elif translates:
+                yield element, is_kept
+
     def _target(
         self, source: XmlElement, target: XmlElement | None, filling: _Filling, place: int
     ) -> Slot:
@@ -167,37 +186,19 @@ class _Xliff:
 
 
 class _Version1(_Xliff):
-    """XLIFF 1.2."""
-
     def slots(self) -> list[Slot]:
-        found: list[Slot] = []
+        slots: list[Slot] = []
         for file in self._root.named("file"):
             self._agree(file, "source-language", "target-language")
-            slots = list(self._units(file))
-            if slots:
-                found += [*self._says_target(file, "target-language"), *slots]
-        return found
-
-    def _units(self, file: XmlElement) -> Iterator[Slot]:
-        waiting = [(file, True, _keeps_space(self._root))]
-        while waiting:
-            element, translates, is_kept = waiting.pop()
-            said = element.attributes.get("translate")
-            translates = said != "no" if said else translates
-            is_kept = _keeps_space(element, is_kept)
-            if element.local_name == "trans-unit":
-                if translates and element.attributes.get("approved") != "yes":
-                    yield from self._unit(element, is_kept)
-                continue
-            waiting += [
-                (one, translates, is_kept)
-                for one in reversed(element.children)
-                if one.local_name in ("body", "group", "trans-unit")
-            ]
+            units = self._units([file], ("body", "group"), "trans-unit")
+            of_file = [slot for unit, is_kept in units for slot in self._unit(unit, is_kept)]
+            if of_file:
+                slots += [*self._says_target(file, "target-language"), *of_file]
+        return slots
 
     def _unit(self, unit: XmlElement, is_kept: bool) -> Iterator[Slot]:
         source, target = unit.first("source"), unit.first("target")
-        if source is None or not source.has_text:
+        if source is None or not source.has_text or unit.attributes.get("approved") == "yes":
             return
         if target is not None and _is_filled(target):
             return
@@ -262,29 +263,15 @@ def _segments(
 
 
 class _Version2(_Xliff):
-    """XLIFF 2."""
-
     def slots(self) -> list[Slot]:
         self._agree(self._root, "srcLang", "trgLang")
-        is_kept = _keeps_space(self._root)
-        waiting = [(one, True, is_kept) for one in reversed(self._root.named("file"))]
-        found: list[Slot] = []
-        while waiting:
-            element, translates, is_kept = waiting.pop()
-            said = element.attributes.get("translate")
-            translates = said != "no" if said else translates
-            is_kept = _keeps_space(element, is_kept)
-            if element.local_name == "unit":
-                if translates:
-                    for segment in element.named("segment"):
-                        found += self._segment(segment, is_kept)
-                continue
-            waiting += [
-                (one, translates, is_kept)
-                for one in reversed(element.children)
-                if one.local_name in ("group", "unit")
-            ]
-        return [*self._says_target(self._root, "trgLang"), *found] if found else []
+        slots = [
+            slot
+            for unit, is_kept in self._units(self._root.named("file"), ("group",), "unit")
+            for segment in unit.named("segment")
+            for slot in self._segment(segment, is_kept)
+        ]
+        return [*self._says_target(self._root, "trgLang"), *slots] if slots else []
 
     def _segment(self, segment: XmlElement, is_kept: bool) -> Iterator[Slot]:
         source, target = segment.first("source"), segment.first("target")

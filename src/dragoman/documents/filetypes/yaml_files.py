@@ -68,8 +68,6 @@ def _root(text: str) -> yaml.Node | None:
 
 
 class _Strings:
-    """The slots of a file."""
-
     def __init__(self, text: str, root: yaml.Node | None, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -202,7 +200,6 @@ def _wrapper(root: yaml.Node | None, languages: FileLanguages) -> yaml.ScalarNod
 
 
 def _values(root: yaml.Node | None) -> Iterator[str]:
-    """All strings of a file."""
     waiting = [] if root is None else [root]
     seen: set[int] = set()
     while waiting:

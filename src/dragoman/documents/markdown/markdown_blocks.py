@@ -150,7 +150,6 @@ class MarkdownDocument(EncodedDocument):
         return "".join(one if isinstance(one, str) else translations[one] for one in part.parts)
 
     def _line(self, token: Token) -> int:
-        """The number of the line in which a block begins."""
         assert token.map is not None
         return self._first + token.map[0]
 
@@ -303,7 +302,6 @@ def _numbers(parts: Sequence[str | int]) -> list[int]:
 
 
 def _cells(tokens: Sequence[Token], row: int) -> list[Token]:
-    """The cells of a row that begins at an index."""
     found = []
     for token in tokens[row:]:
         if token.type == "tr_close":

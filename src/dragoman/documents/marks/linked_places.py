@@ -138,7 +138,6 @@ class LinkedPlaces:
         return self._with_signs(mark, place, gap) if score > 0 else None
 
     def _nearest_edge(self, gaps: Sequence[Range], expected: float) -> Range:
-        """An empty range at an end of a gap."""
         edges = (edge for gap in gaps for edge in gap)
         edge = min(edges, key=lambda index: abs(self._boundary(index) - expected))
         return edge, edge
@@ -237,7 +236,6 @@ class LinkedPlaces:
         return one.end == other.start
 
     def _settle(self, mark: Mark, chosen: Range) -> None:
-        """Write down where a pair is."""
         start, end = chosen
         if start < end:
             first, last = self._units[start].start, self._units[end - 1].end

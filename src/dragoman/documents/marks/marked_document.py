@@ -295,7 +295,6 @@ def _ends_of_pairs(pieces: Sequence[MarkupPiece]) -> dict[int, int]:
 
 
 def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int) -> int:
-    """Index of the token after an element."""
     if tokens[index].kind == "empty":
         return index + 1
     if index in elements.ends:

@@ -186,8 +186,6 @@ def _tag(text: str, place: int, codes: TemplateCodes | None) -> MarkupToken:
 
 @dataclass(frozen=True)
 class _AttributeReading:
-    """Reads the attributes of a tag."""
-
     text: str
     codes: TemplateCodes | None
     found: dict[str, str]

@@ -89,7 +89,6 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
 
 
 def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[MarkupToken]:
-    """The tokens of an element."""
     tokens = [first]
     depth = 1
     for token in following:

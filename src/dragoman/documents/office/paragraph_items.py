@@ -72,8 +72,6 @@ class _Opened(NamedTuple):
 
 
 class _ItemReader:
-    """Reads the content of a paragraph."""
-
     def __init__(
         self,
         tokens: Sequence[MarkupToken],
@@ -178,7 +176,6 @@ class _ItemReader:
             self._is_spaced = self._is_spaced and not self.items[-1].is_shown
 
     def _content(self, start: int, stop: int) -> str:
-        """The words within an element."""
         tokens = self._tokens[start:stop]
         is_words = not self._has_runs
         words = []

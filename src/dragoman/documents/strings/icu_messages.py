@@ -347,7 +347,6 @@ def _argument_end(source: str, place: int) -> int:
 
 
 def _arguments(source: str) -> list[tuple[int, int]]:
-    """Spans of the arguments of a sentence."""
     found, place = [], 0
     while place < len(source):
         if quoted := _QUOTED.match(source, place):

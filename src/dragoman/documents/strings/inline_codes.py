@@ -33,6 +33,7 @@ from dragoman.documents.strings.string_values import (
     WrittenText,
     are_unchanged,
     string_pieces,
+    with_translations,
 )
 from dragoman.text.break_codes import is_breaking_code
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
@@ -89,13 +90,12 @@ class CodedValue(StringValue):
 
     def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
         """A translation with the content of its codes; None if it cannot be written."""
-        waiting, found = iter(translations), []
-        for flow in self._flows:
-            mine = [next(waiting) for _ in flow.texts]
-            found.append(flow.joined(mine))
-            if found[-1] == flow.source and not are_unchanged(flow.texts, mine):
+        flows: list[str] = []
+        for flow, mine in with_translations(self._flows, translations):
+            flows.append(flow.joined(mine))
+            if flow.is_refused(mine, flows[-1]):
                 return None
-        return _FLOW.sub(lambda place: found[int(place[1])], joined)
+        return _FLOW.sub(lambda place: flows[int(place[1])], joined)
 
 
 def _without_flows(

@@ -17,7 +17,7 @@ from typing_extensions import override
 from dragoman.documents.strings.plural_rules import catalogue_values, has_count
 from dragoman.documents.strings.string_placeholders import TAG, filled_in, wanted_names
 from dragoman.documents.strings.string_syntax import StringSyntax
-from dragoman.documents.strings.string_values import PlainValue, StringValue, are_unchanged
+from dragoman.documents.strings.string_values import PlainValue, StringValue, with_translations
 from dragoman.text.language_codes import base_language, spelling
 
 _LONG = re.compile(r"\s*\|\|\|\|\s*")  # Polyglot
@@ -162,15 +162,13 @@ class AlternativesValue(StringValue):
     @override
     def joined(self, translations: Sequence[str]) -> str:
         # If an alternative cannot be written, the string stays as it is.
-        waiting = iter(translations)
         written: list[str] = []
-        for value, (condition, between) in zip(self._values, self._around, strict=True):
-            mine = [next(waiting) for _ in value.texts]
-            found = value.joined(mine)
-            is_refused = found == value.source and not are_unchanged(value.texts, mine)
-            if is_refused or found.count("|") != value.source.count("|"):
+        pairs = with_translations(self._values, translations)
+        for (value, mine), (condition, between) in zip(pairs, self._around, strict=True):
+            joined = value.joined(mine)
+            if value.is_refused(mine, joined) or joined.count("|") != value.source.count("|"):
                 return self.source
-            written += [condition, found, between]
+            written += [condition, joined, between]
         return "".join(written)
 
 

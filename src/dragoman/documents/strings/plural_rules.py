@@ -20,6 +20,8 @@ from dragoman.documents.strings.string_placeholders import count_span, filled_in
 from dragoman.documents.strings.string_syntax import ANY, StringSyntax
 from dragoman.documents.strings.string_values import PlainValue, StringValue
 
+NumberKind = Literal["cardinal", "ordinal"]
+
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")
 """Names of plural forms, in the order in which they are written (Unicode, UTS 35, part 3)."""
 
@@ -46,9 +48,7 @@ class PluralForm:
         return next(iter(fitting or self.numbers), 5)
 
 
-def plural_forms(
-    language: str, kind: Literal["cardinal", "ordinal"] = "cardinal"
-) -> dict[str, PluralForm]:
+def plural_forms(language: str, kind: NumberKind = "cardinal") -> dict[str, PluralForm]:
     """The forms of a language, by name, in the order of :data:`CATEGORIES` (CLDR)."""
     rule, names = _rule(language, kind)
     found = {number: rule(number) for number in _NUMBERS}
@@ -122,7 +122,7 @@ def _locale(language: str) -> Locale:
 def translated_forms(
     given: Mapping[str, str],
     language: str,
-    kind: Literal["cardinal", "ordinal"] = "cardinal",
+    kind: NumberKind = "cardinal",
     syntax: StringSyntax = ANY,
 ) -> dict[str, StringValue]:
     """The forms of a target language to translate, in their usual order.
@@ -137,7 +137,7 @@ def translated_forms(
 def source_forms(
     given: Mapping[str, str],
     language: str,
-    kind: Literal["cardinal", "ordinal"] = "cardinal",
+    kind: NumberKind = "cardinal",
     syntax: StringSyntax = ANY,
 ) -> dict[str, tuple[str, int]]:
     """The forms of a target language, each with its form of the source and its number."""

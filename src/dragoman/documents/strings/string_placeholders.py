@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import regex
@@ -37,22 +38,8 @@ _NUMBER_BEFORE = re.compile(r"(\d+)\s?\Z")
 _LONGEST_NUMBER = 20
 _NAME = re.compile(r"[%{$@!:\[(<#|_\\~\s-]*(?:L(?=n))?([A-Za-z]\w*(?:[.-]\w+)*|(?=\d))")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_COUNTS = frozenset(
-    [
-        "amount",
-        "cnt",
-        "count",
-        "counter",
-        "counts",
-        "n",
-        "nb",
-        "num",
-        "number",
-        "qty",
-        "quantity",
-        "total",
-    ]
-)
+_COUNT_NAMES = "amount cnt count counter counts n nb num number qty quantity total"
+_COUNTS = frozenset(_COUNT_NAMES.split())
 """Names that programs give to the number that decides on a plural form."""
 
 
@@ -67,10 +54,7 @@ def filled_in(text: str, syntax: StringSyntax = ANY) -> list[Span]:
 
 @lru_cache(maxsize=64)
 def _filled_in(syntax: StringSyntax, has_words: bool) -> Terminology:
-    without = syntax.without if has_words else syntax.without | {"words"}
-    pattern = notation_pattern(
-        is_string=True, declared=syntax.declared, certain=syntax.is_certain, without=without
-    )
+    pattern = _pattern(syntax if has_words else replace(syntax, without=syntax.without | {"words"}))
     return Terminology(
         protect=("urls",), patterns=(f"(?x:{pattern})", *PROTECTED_PATTERNS, _ENTITY)
     )
@@ -78,10 +62,13 @@ def _filled_in(syntax: StringSyntax, has_words: bool) -> Terminology:
 
 @lru_cache(maxsize=64)
 def _notation(syntax: StringSyntax) -> regex.Pattern[str]:
-    pattern = notation_pattern(
+    return regex.compile(_pattern(syntax), regex.VERSION1 | regex.VERBOSE)
+
+
+def _pattern(syntax: StringSyntax) -> str:
+    return notation_pattern(
         is_string=True, declared=syntax.declared, certain=syntax.is_certain, without=syntax.without
     )
-    return regex.compile(pattern, regex.VERSION1 | regex.VERBOSE)
 
 
 def count_span(

@@ -6,7 +6,7 @@ import html
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from typing_extensions import override
@@ -94,6 +94,19 @@ class StringValue(ABC):
     @abstractmethod
     def joined(self, translations: Sequence[str]) -> str:
         """The string with its texts replaced by their translations, as they are written."""
+
+    def is_refused(self, translations: Sequence[str], joined: str) -> bool:
+        """Whether the string stays as it is although its translations are others."""
+        return joined == self.source and not are_unchanged(self.texts, translations)
+
+
+def with_translations(
+    values: Iterable[StringValue], translations: Iterable[str]
+) -> Iterator[tuple[StringValue, list[str]]]:
+    """Values, each with the translations of its texts."""
+    waiting = iter(translations)
+    for value in values:
+        yield value, [next(waiting) for _ in value.texts]
 
 
 class KeptValue(StringValue):
@@ -319,8 +332,6 @@ def _close(found: list[MarkupPiece], lonely: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class _Writing:
-    """How the texts of a string are written."""
-
     plain: str
     """The string without its placeholders, read."""
     placeholders: Collection[str]
