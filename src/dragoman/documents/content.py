@@ -65,7 +65,7 @@ async def translate_contents(
         size, lambda: [_read(request.text, kind, markup) for request in requests]
     )
     languages = await detections(service, requests, [one.texts for one in documents])
-    parts = [texts_or_none(one.texts) for one in documents]
+    parts = [texts_or_none(document.texts) for document in documents]
     sentences: list[TextRequest] = []
     for request, texts, detection in zip(requests, parts, languages, strict=True):
         sentences += questions(request, texts, detection)
@@ -119,12 +119,14 @@ def repaired(translated: TranslatedText) -> TranslatedText:
     sentences: list[TranslatedSentence] = []
     parts: list[str] = []
     end = length = 0
-    for one in translated.sentences:
-        parts.append(translated.text[end : one.target_start])
-        end = one.target_start + len(one.renderings[0].text)
+    for sentence in translated.sentences:
+        parts.append(translated.text[end : sentence.target_start])
+        end = sentence.target_start + len(sentence.renderings[0].text)
         length += len(parts[-1])
-        renderings = tuple(_repaired(one.source, rendering) for rendering in one.renderings)
-        sentences.append(replace(one, renderings=renderings, target_start=length))
+        renderings = tuple(
+            _repaired(sentence.source, rendering) for rendering in sentence.renderings
+        )
+        sentences.append(replace(sentence, renderings=renderings, target_start=length))
         parts.append(renderings[0].text)
         length += len(parts[-1])
     text = "".join([*parts, translated.text[end:]])

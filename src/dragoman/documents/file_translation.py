@@ -159,7 +159,7 @@ async def translate_file(
     for at in written.left:
         one = answers[at]
         report(document.texts[at].text, one.reason if isinstance(one, _Refusal) else CHANGED)
-    best = next((one for one in answers if isinstance(one, TranslatedText)), None)
+    best = next((answer for answer in answers if isinstance(answer, TranslatedText)), None)
     return TranslatedFile(
         name=f"{path.stem}.{best.target if best else request.target}{path.suffix}",
         content=written.content,
@@ -231,9 +231,9 @@ def _unless_empty(text: MarkedText, answer: _Answer) -> _Answer:
         return answer
     if _is_empty(text, answer.text):
         return _Refusal(EMPTY)
-    for one in answer.sentences:
-        if any(map(str.isalpha, one.source)) and _is_empty(text, one.renderings[0].text):
-            return _Refusal(f"the translation of {shown(one.source)} is empty")
+    for sentence in answer.sentences:
+        if any(map(str.isalpha, sentence.source)) and _is_empty(text, sentence.renderings[0].text):
+            return _Refusal(f"the translation of {shown(sentence.source)} is empty")
     return answer
 
 
@@ -249,12 +249,12 @@ def _is_empty(text: MarkedText, translation: str) -> bool:
 def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:
     chunk: list[TextRequest] = []
     size = 0
-    for one in requests:
-        if chunk and (len(chunk) == _CHUNK or size + len(one.text) > _CHUNK_CHARACTERS):
+    for request in requests:
+        if chunk and (len(chunk) == _CHUNK or size + len(request.text) > _CHUNK_CHARACTERS):
             yield chunk
             chunk, size = [], 0
-        chunk.append(one)
-        size += len(one.text)
+        chunk.append(request)
+        size += len(request.text)
     if chunk:
         yield chunk
 
@@ -264,11 +264,11 @@ def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[
         if isinstance(answer, _Refusal):
             continue
         kept = set(text.kept)  # is put back where it was, whatever a translation has of it
-        for one in answer.sentences:
-            best = one.renderings[0]
+        for sentence in answer.sentences:
+            best = sentence.renderings[0]
             missing = tuple(name for name in best.missing if name not in kept)
             if missing or best.faults:
-                yield Flaw(one.source, missing, best.faults)
+                yield Flaw(sentence.source, missing, best.faults)
 
 
 async def _translated(

@@ -32,7 +32,7 @@ class JsonNode:
 
     def get(self, name: str) -> JsonNode | None:
         """The value of a member."""
-        return next((one.node for one in self.members if one.name == name), None)
+        return next((member.node for member in self.members if member.name == name), None)
 
     def text(self, name: str) -> str | None:
         """The value of a member that is a string."""

@@ -102,14 +102,14 @@ class TemplateCodes:
     @cached_property
     def _verbatim_ends(self) -> defaultdict[str, list[tuple[int, int]]]:
         found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for one in _VERBATIM_END.finditer(self._text):
-            found[one[1]].append(one.span())
+        for match in _VERBATIM_END.finditer(self._text):
+            found[match[1]].append(match.span())
         return found
 
     @cached_property
     def _ended(self) -> frozenset[str]:
         """Names of the tags that have an end."""
-        return frozenset(one[1] or one[2] for one in _TAG_END.finditer(self._text))
+        return frozenset(match[1] or match[2] for match in _TAG_END.finditer(self._text))
 
     @cached_property
     def _has_blade(self) -> bool:

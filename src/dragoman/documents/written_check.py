@@ -73,7 +73,7 @@ class _Check:
             found = self._finding(left)
             if not found.differs:
                 return CheckedFile(found.content, sorted(left))
-            suspects = [one for one in found.suspects if one not in left]
+            suspects = [suspect for suspect in found.suspects if suspect not in left]
             guilty = set(suspects if found.is_certain else self._guilty(suspects, left))
             left.update(guilty or self._guilty(sorted(self._everything - left), left))
         everything = self._everything

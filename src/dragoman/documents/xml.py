@@ -218,15 +218,15 @@ class XmlElement:
     @property
     def has_text(self) -> bool:
         """Whether there is anything but white space in it."""
-        return any(one.kind != "text" or not one.raw.isspace() for one in self.tokens)
+        return any(token.kind != "text" or not token.raw.isspace() for token in self.tokens)
 
     def named(self, name: str) -> list[XmlElement]:
         """Its children of a name."""
-        return [one for one in self.children if one.local_name == name]
+        return [child for child in self.children if child.local_name == name]
 
     def first(self, name: str) -> XmlElement | None:
         """Its first child of a name."""
-        return next((one for one in self.children if one.local_name == name), None)
+        return next((child for child in self.children if child.local_name == name), None)
 
     def walk(self) -> Iterator[XmlElement]:
         """It and all in it, in order."""

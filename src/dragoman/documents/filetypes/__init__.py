@@ -71,7 +71,7 @@ def document_formats() -> tuple[DocumentFormat, ...]:
 def file_suffixes() -> tuple[str, ...]:
     """Suffixes of the files that can be translated here, without formats that lack a package."""
     return tuple(
-        suffix for one in document_formats() if one.is_installed for suffix in one.suffixes
+        suffix for form in document_formats() if form.is_installed for suffix in form.suffixes
     )
 
 
@@ -82,9 +82,9 @@ def document_format(name: str) -> DocumentFormat:
         DataError: no format has its suffix.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    for one in document_formats():
-        if suffix in one.suffixes:
-            return one
+    for form in document_formats():
+        if suffix in form.suffixes:
+            return form
     problem = (
         f"files of the format {suffix!r} are not translated"
         if suffix

@@ -84,12 +84,12 @@ class AndroidFile(DocumentFormat):
                 "which begin with <resources>"
             )
         slots: list[Slot] = []
-        for one in root.children:
+        for child in root.children:
             try:
-                slots += _slots(text, one, languages.target)
+                slots += _slots(text, child, languages.target)
             except UnicodeDecodeError as error:
                 raise DataError(
-                    f"line {line_of(text, one.start)}: half of a surrogate pair; correct it"
+                    f"line {line_of(text, child.start)}: half of a surrogate pair; correct it"
                 ) from error
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
@@ -221,7 +221,7 @@ def _is_mixed(tokens: Sequence[MarkupToken]) -> bool:
     """Whether sections of CDATA are parts of a sentence, as in ``one <![CDATA[<b>two</b>]]>``."""
     if not any(map(_is_section, tokens)):
         return False
-    outside = _read(" ".join(html.unescape(one.raw) for one in tokens if one.kind == "text"))
+    outside = _read(" ".join(html.unescape(token.raw) for token in tokens if token.kind == "text"))
     for start, stop in reversed(filled_in(outside, JAVA)):
         outside = outside[:start] + outside[stop:]
     return any(map(str.isalpha, outside))
@@ -233,7 +233,7 @@ def _section_pieces(section: MarkupToken) -> Iterator[MarkupPiece]:
     It is unescaped when the whole string is written, since words may go into it or out of it.
     """
     inner = section_text(section) or ""
-    spans = [*filled_in(inner, JAVA), *(one.span() for one in ENTITY.finditer(inner))]
+    spans = [*filled_in(inner, JAVA), *(match.span() for match in ENTITY.finditer(inner))]
     atoms = {span: html.unescape(inner[slice(*span)]) for span in sorted(spans)}
     yield MarkupPiece("open", SECTION, SECTION)
     for piece in string_pieces(inner, atoms, finds_escapes=False):

@@ -65,7 +65,7 @@ class StringsdictFile(DocumentFormat):
         if root.name != "plist":
             raise DataError(f"the file is no property list: it begins with <{root.name:.80}>")
         slots: list[Slot] = []
-        waiting = [one for one in root.children if one.name == "dict"]
+        waiting = [child for child in root.children if child.name == "dict"]
         while waiting:
             members = _members(text, waiting.pop())
             if _text(members.get("NSStringFormatSpecTypeKey")) == _RULE:
@@ -159,14 +159,14 @@ def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
 def _content(element: XmlElement) -> str:
     """The text of an element, without comments in it."""
     return "".join(
-        html.unescape(one.raw) if one.kind == "text" else section_text(one) or ""
-        for one in element.tokens
+        html.unescape(token.raw) if token.kind == "text" else section_text(token) or ""
+        for token in element.tokens
     )
 
 
 def _writing(element: XmlElement) -> Callable[[str], str]:
     """How the text of an element is written: as a section, if it was one."""
-    parts = [one for one in element.tokens if not one.raw.isspace()]
+    parts = [token for token in element.tokens if not token.raw.isspace()]
     return as_section if len(parts) == 1 and section_text(parts[0]) is not None else escaped
 
 

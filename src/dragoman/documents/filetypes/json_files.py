@@ -103,7 +103,7 @@ class _Strings:
             for group in plurals:
                 yield from self._plural(group)
                 done.update(one.name for one in group.values())
-            members = [one.node for one in node.members if one.name not in done]
+            members = [member.node for member in node.members if member.name not in done]
             for one in [*members, *node.items]:
                 if one.kind == "string":
                     yield self._slot(one)
@@ -150,21 +150,21 @@ def _values(root: JsonNode) -> Iterator[str]:
         node = waiting.pop()
         if node.kind == "string":
             yield node.value
-        waiting += [*(one.node for one in node.members), *node.items]
+        waiting += [*(member.node for member in node.members), *node.items]
 
 
 def _is_chrome(root: JsonNode) -> bool:
     """Whether each member has a message, as in ``_locales/en/messages.json``."""
     return bool(root.members) and all(
-        one.node.text("message") is not None
-        and {key.name for key in one.node.members} <= {"message", "description", "placeholders"}
-        for one in root.members
+        member.node.text("message") is not None
+        and {key.name for key in member.node.members} <= {"message", "description", "placeholders"}
+        for member in root.members
     )
 
 
 def _is_arb(root: JsonNode) -> bool:
     return root.text("@@locale") is not None or any(
-        one.name.startswith("@") and one.node.kind == "object" for one in root.members
+        member.name.startswith("@") and member.node.kind == "object" for member in root.members
     )
 
 
@@ -189,7 +189,7 @@ def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
         if found and member.node.kind == "string":
             groups.setdefault(found[1] + (found[2] or ""), {})[found[3]] = member
     return [
-        one
-        for one in groups.values()
-        if "other" in one and (len(one) > 1 or has_count(one["other"].node.value))
+        group
+        for group in groups.values()
+        if "other" in group and (len(group) > 1 or has_count(group["other"].node.value))
     ]

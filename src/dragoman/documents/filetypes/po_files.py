@@ -72,7 +72,7 @@ class _OpenPoDocument(_PoDocument):
     @override
     def joined(self, translations: Sequence[str]) -> str:
         joined = super().joined(translations)
-        if all(one.isascii() for one in translations):
+        if all(translation.isascii() for translation in translations):
             return joined
         return _with_header(joined, lambda value: _with_field(value, *_CONTENT_TYPE))
 
@@ -85,9 +85,9 @@ class _Filling:
         self._newline = "\r\n" if "\r\n" in self._text else "\n"
         # A catalogue with a line that gettext would have wrapped was written without wrapping.
         lines = self._text.splitlines()
-        self._width = _WIDTH if all(len(one) <= _WIDTH or " " not in one for one in lines) else 0
+        self._width = _WIDTH if all(len(line) <= _WIDTH or " " not in line for line in lines) else 0
         self._rule: tuple[int, str] | None = None
-        self._syntax = shown_syntax(one.msgid.value for one in self._entries)
+        self._syntax = shown_syntax(entry.msgid.value for entry in self._entries)
 
     def slots(self) -> Iterator[Slot]:
         for entry in self._entries:

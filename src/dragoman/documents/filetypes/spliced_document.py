@@ -122,7 +122,7 @@ class SplicedDocument(EncodedDocument):
 
 def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:
     """The reason why a translated string stays as it is; None if it does not stay."""
-    if not all(one.strip() for one in translations):
+    if not all(translation.strip() for translation in translations):
         return EMPTY
     if value.is_refused(translations, joined):
         return "its translation would not have the same placeholders and tags"

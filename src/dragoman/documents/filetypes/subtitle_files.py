@@ -244,14 +244,14 @@ class SubtitleDocument(EncodedDocument):
         if all(translations[number] == unchanged(self._texts[number]) for number in numbers):
             return cue.source
         written: list[str] = []
-        for one in cue.utterances:
-            lines = [one.part] if isinstance(one.part, str) else []
-            if isinstance(one.part, int):
-                words = list(self._words(text_and_numbers(translations[one.part].strip())))
+        for utterance in cue.utterances:
+            lines = [utterance.part] if isinstance(utterance.part, str) else []
+            if isinstance(utterance.part, int):
+                words = list(self._words(text_and_numbers(translations[utterance.part].strip())))
                 lines = _balanced(words, cue.columns)
-            said = one.begin + cue.newline.join(line for line in lines if line.strip())
-            if one.parting is not None:
-                written += [one.parting, said]
+            said = utterance.begin + cue.newline.join(line for line in lines if line.strip())
+            if utterance.parting is not None:
+                written += [utterance.parting, said]
             elif said.strip():
                 written += [cue.newline if written else "", said]
         return "".join(written).replace("\u00a0", cue.no_break)

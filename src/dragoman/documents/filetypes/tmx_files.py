@@ -63,7 +63,10 @@ def _slots(
     text: str, unit: XmlElement, source: str, target: str, syntax: StringSyntax
 ) -> Iterator[Slot]:
     variants = unit.named("tuv")
-    codes = [one.attributes.get("xml:lang", one.attributes.get("lang", "")) for one in variants]
+    codes = [
+        variant.attributes.get("xml:lang", variant.attributes.get("lang", ""))
+        for variant in variants
+    ]
     at = _best_match(source, codes)
     if at is None:
         return

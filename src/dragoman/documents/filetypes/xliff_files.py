@@ -39,7 +39,7 @@ class CodedMessage(StringValue):
     """A message of ICU with inline codes, none of which is a part of its syntax."""
 
     def __init__(self, tokens: Sequence[MarkupToken], language: str) -> None:
-        self.source = "".join(one.raw for one in tokens)
+        self.source = "".join(token.raw for token in tokens)
         self._message = read_message("".join(_masked(tokens)), language, is_markup=True)
         self.texts = self._message.texts
 
@@ -53,7 +53,7 @@ class CodedMessage(StringValue):
 
 def is_coded_message(tokens: Sequence[MarkupToken]) -> bool:
     """Whether the text beside codes looks like a message with branches."""
-    raw = "".join(one.raw for one in tokens)
+    raw = "".join(token.raw for token in tokens)
     if not has_choice(raw) or any(sign in raw for sign in (*_MASKS, _END[0])):
         return False
     return has_choice("".join(one if _is_text(one) else "<x/>" for one in _masked(tokens)))
@@ -206,7 +206,7 @@ class _Version1(_Xliff):
         is_kept = _keeps_space(source, is_kept)
         content = segmented or source
         values, write = _segments(self._text, content, self._languages.target, is_kept=is_kept)
-        if any(one.texts for one in values):
+        if any(value.texts for value in values):
             filling = _Filling(values, write, _MADE_1)
             yield self._target(source, target, filling, (segmented or source).stop)
 
@@ -221,7 +221,7 @@ def _is_filled(target: XmlElement) -> bool:
     """Whether a target has a translation, which marks of segments alone are not."""
     if target.attributes.get("state") in UNDONE:
         return False
-    content = [one for one in target.tokens if one.kind != "close" and not _is_segment(one)]
+    content = [token for token in target.tokens if token.kind != "close" and not _is_segment(token)]
     return any(one.kind != "text" or not one.raw.isspace() for one in content)
 
 
@@ -234,7 +234,7 @@ def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> St
     """A segment.  Line breaks with indentation are spaces, unless it keeps white space."""
     if is_coded_message(tokens):
         return CodedMessage(tokens, language)
-    if all(one.kind == "text" for one in tokens):
+    if all(token.kind == "text" for token in tokens):
         raw = "".join(one.raw for one in tokens)
         alternatives = read_escaped_alternatives(raw, language, ANY)
         if alternatives is not None:
@@ -247,7 +247,7 @@ def _segments(
     text: str, content: XmlElement, language: str, *, is_kept: bool
 ) -> tuple[list[StringValue], Callable[[Sequence[str]], str]]:
     """The segments of a source, and how the target with them is written."""
-    marked = [one for one in content.walk() if _is_segment(one) and not one.is_tag]
+    marked = [part for part in content.walk() if _is_segment(part) and not part.is_tag]
     parts = [(one.inner, one.end, one.tokens) for one in marked]
     if not parts:
         parts = [(content.inner, content.end, content.tokens)]

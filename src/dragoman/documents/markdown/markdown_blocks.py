@@ -196,8 +196,8 @@ class MarkdownDocument(EncodedDocument):
                 blocks.append(OutlineBlock([found]))
                 continue
             count = len(self.texts)
-            for one in found.blocks:
-                blocks.append(replace(one, texts=[count + at for at in one.texts]))
+            for block in found.blocks:
+                blocks.append(replace(block, texts=[count + at for at in block.texts]))
             for part in found.parts:
                 if isinstance(part, MarkedText):
                     self.texts.append(_BlockText(**vars(part)))
@@ -298,7 +298,7 @@ def _ends_with(line: str, span: tuple[int, int], content: str) -> bool:
 
 
 def _numbers(parts: Sequence[str | int]) -> list[int]:
-    return [one for one in parts if isinstance(one, int)]
+    return [part for part in parts if isinstance(part, int)]
 
 
 def _cells(tokens: Sequence[Token], row: int) -> list[Token]:
@@ -349,7 +349,7 @@ def block_of(
     """
     if token.type == "inline":
         children = token.children or []
-        codes = [shape_of([one]) for one in children if not is_text(one)]
+        codes = [shape_of([child]) for child in children if not is_text(child)]
         return OutlineBlock(codes, "".join(_words_of(children)), kept, texts)
     content = token.content if token.type in _CODE_BLOCKS else ""
     attributes = " ".join(f"{name}={value}" for name, value in token.attrs.items())

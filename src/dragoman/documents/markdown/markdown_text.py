@@ -52,7 +52,7 @@ class MarkdownPassages(WrittenPassages):
     def _add_inner(self, content: str, setting: Setting) -> int | None:
         """The number of a passage within markup; None if there is nothing to translate."""
         segments = self.read(content)
-        if not any(isinstance(one, int) for one in segments):
+        if not any(isinstance(segment, int) for segment in segments):
             return None
         self.inner.append(Passage(content, segments, setting))
         return len(self.inner) - 1
@@ -168,7 +168,7 @@ class MarkdownPassages(WrittenPassages):
             if not depth:
                 break
             at -= 1
-        return " ".join("".join(one.raw for one in pieces[at + 1 : close]).split())
+        return " ".join("".join(piece.raw for piece in pieces[at + 1 : close]).split())
 
     def _image(self, piece: InlinePiece) -> RawMarkup:
         """An image, whose description and title are texts."""

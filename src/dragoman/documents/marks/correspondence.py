@@ -272,11 +272,11 @@ def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair
     """The sentences of a text and their translations, in order."""
     found = [
         SentencePair(
-            (one.start, one.start + len(one.source)),
-            (one.target_start, one.target_start + len(one.renderings[0].text)),
-            bool(one.renderings[0].links),
+            (sentence.start, sentence.start + len(sentence.source)),
+            (sentence.target_start, sentence.target_start + len(sentence.renderings[0].text)),
+            bool(sentence.renderings[0].links),
         )
-        for one in translated.sentences
+        for sentence in translated.sentences
     ]
     if not found:
         found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(translated.links))]

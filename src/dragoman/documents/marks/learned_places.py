@@ -11,7 +11,7 @@ from dragoman.translation.service.interface import TranslatedSentence, Translate
 
 def tag_spans(marked: MarkedText) -> tuple[TagSpan, ...]:
     """The marks of a text as a service takes them, each in front of those within it."""
-    return tuple(TagSpan(one.start, one.stop, _kind(one)) for one in walk(marked.marks))
+    return tuple(TagSpan(mark.start, mark.stop, _kind(mark)) for mark in walk(marked.marks))
 
 
 def _kind(mark: Mark) -> TagKind:
@@ -32,8 +32,8 @@ def learned_places(marked: MarkedText, translated: TranslatedText) -> dict[int, 
     if not sentences or any(one.renderings[0].places is None for one in sentences):
         return None
     within = [
-        {place.mark: (place.start, place.stop) for place in one.renderings[0].places or ()}
-        for one in sentences
+        {place.mark: (place.start, place.stop) for place in sentence.renderings[0].places or ()}
+        for sentence in sentences
     ]
     places: dict[int, Range] = {}
     for at, mark in enumerate(walk(marked.marks)):
@@ -79,9 +79,9 @@ def _of_sentence(mark: Mark, sentence: TranslatedSentence, known: Range | None) 
 def _between(mark: Mark, sentences: Sequence[TranslatedSentence]) -> Range:
     """The place of a mark between two sentences: behind the first."""
     ends = [
-        one.target_start + len(one.renderings[0].text)
-        for one in sentences
-        if one.start + len(one.source) <= mark.start
+        sentence.target_start + len(sentence.renderings[0].text)
+        for sentence in sentences
+        if sentence.start + len(sentence.source) <= mark.start
     ]
     place = ends[-1] if ends else 0
     return place, place

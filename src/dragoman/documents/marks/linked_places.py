@@ -32,7 +32,7 @@ class LinkedPlaces:
     def __init__(self, marked: MarkedText, found: Correspondence) -> None:
         self._text, self._found, self._units = marked.text, found, found.units
         self._copied = {
-            edge for one in walk(marked.marks) if one.is_atom for edge in (one.start, one.stop)
+            edge for mark in walk(marked.marks) if mark.is_atom for edge in (mark.start, mark.stop)
         }
         self.places: dict[int, Range] = {}
 
@@ -151,7 +151,7 @@ class LinkedPlaces:
 
     def _part_of_compound(self, mark: Mark, whole: Mark, gaps: Sequence[Range]) -> Range | None:
         """The same parts of a compound as of its source, if the translation has as many."""
-        parts = [one.span() for one in PART.finditer(self._text, whole.start, whole.stop)]
+        parts = [match.span() for match in PART.finditer(self._text, whole.start, whole.stop)]
         _, (start, end) = self._best(whole, (0, len(self._units)))
         words = [index for index in range(start, end) if self._units[index].is_word]
         inside = [at for at, (a, b) in enumerate(parts) if mark.start <= a and b <= mark.stop]

@@ -50,7 +50,8 @@ def questions(
     source = request.source if detection is None else detection.language
     plain = replace(request, source=source, nbest=1, prefix="", links=False)
     return [
-        replace(plain, text=one.text, links=one.needs_links, marks=tag_spans(one)) for one in texts
+        replace(plain, text=text.text, links=text.needs_links, marks=tag_spans(text))
+        for text in texts
     ]
 
 
@@ -68,7 +69,7 @@ async def with_kept(
     for request in requests:
         given = request.glossary
         if id(given) not in extended:
-            size = 0 if given is None else sum(len(one.source) for one in given.terms)
+            size = 0 if given is None else sum(len(term.source) for term in given.terms)
             work = partial(_extended, given, kept)  # thousands of terms take seconds
             extended[id(given)] = await aside(size, work)
     return [
@@ -86,7 +87,7 @@ def _is_name(text: str) -> bool:
 
 
 def _extended(given: Glossary | None, kept: Sequence[str]) -> Glossary | None:
-    terms = [Term(one, (one,), case_sensitive=True, do_not_translate=True) for one in kept]
+    terms = [Term(name, (name,), case_sensitive=True, do_not_translate=True) for name in kept]
     old = () if given is None else given.terms
     try:
         return Glossary([*old, *terms])

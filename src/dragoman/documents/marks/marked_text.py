@@ -73,16 +73,16 @@ class MarkedText:
     @property
     def kept(self) -> list[str]:
         """Parts of the text that the translation must have unchanged."""
-        atoms = [one for one in walk(self.marks) if one.is_atom]
-        return list(dict.fromkeys(self.text[one.start : one.stop] for one in atoms))
+        atoms = [mark for mark in walk(self.marks) if mark.is_atom]
+        return list(dict.fromkeys(self.text[atom.start : atom.stop] for atom in atoms))
 
     @property
     def needs_links(self) -> bool:
         """Whether it matters which words translate which."""
         end = len(self.text)
         return any(
-            one.start not in (0, end) if one.is_point else (one.start, one.stop) != (0, end)
-            for one in walk(self.marks)
+            mark.start not in (0, end) if mark.is_point else (mark.start, mark.stop) != (0, end)
+            for mark in walk(self.marks)
         )
 
     @property

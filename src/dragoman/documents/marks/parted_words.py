@@ -49,7 +49,7 @@ class PartedWords:
             if inside:
                 self._spans.append(found.span())
         for word, places in list(self._places.items()):
-            lengths = {tuple(at - one[0] for at in one) for one in places}
+            lengths = {tuple(at - place[0] for at in place) for place in places}
             if len(lengths) > 1 or len(places[0]) == 2:  # not always so, or never
                 del self._places[word]
         self._most = max(map(len, self._places), default=0)

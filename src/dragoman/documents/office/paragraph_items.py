@@ -251,7 +251,7 @@ class _ItemReader:
         """
         kept = words.strip(" \t\r\n")
         front, _, behind = words.partition(kept) if kept else ("", "", words)
-        seen = (one for one in reversed(self.items) if one.kind not in ("open", "close"))
+        seen = (item for item in reversed(self.items) if item.kind not in ("open", "close"))
         last = next(seen, None)
         follows = last is not None and last.format is not None and str(last.parts[0])[-1:] != " "
         kept = " " + kept if follows and front and not _LINE_ENDS.search(front) else kept

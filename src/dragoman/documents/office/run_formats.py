@@ -47,7 +47,7 @@ class _Property(NamedTuple):
     def key(self) -> str:
         """The same for properties that are equal."""
         attributes = "".join(f' {name}="{value}"' for name, value in self.attributes)
-        return f"<{self.name}{attributes}>{''.join(one.key for one in self.children)}</>"
+        return f"<{self.name}{attributes}>{''.join(child.key for child in self.children)}</>"
 
 
 def format_key(properties: Sequence[MarkupToken]) -> str:
@@ -75,7 +75,7 @@ def format_key(properties: Sequence[MarkupToken]) -> str:
         return ""
     whole = root.children[0]
     # The schema has an order for the properties, which some programs do not keep to.
-    parts = sorted(one.key for one in whole.children)
+    parts = sorted(child.key for child in whole.children)
     return "".join([*(f" {name}={value}" for name, value in whole.attributes), *parts])
 
 
@@ -117,8 +117,12 @@ def smoothed(items: Sequence[Item]) -> None:
             gap.kind, gap.parts, gap.format = "edge", [gap.format.run(words)], None
             continue
         beside = [*items[index - 1 : index], *items[index + 1 : index + 2]]
-        formats = [one.format for one in beside if one.format and one.owner == gap.owner]
-        alike = [one for one in formats if is_seen_on_spaces(one.key) == is_seen]
+        formats = [
+            neighbour.format
+            for neighbour in beside
+            if neighbour.format and neighbour.owner == gap.owner
+        ]
+        alike = [form for form in formats if is_seen_on_spaces(form.key) == is_seen]
         gap.format = next(iter([*alike, main[gap.owner], *formats]))
 
 

@@ -139,12 +139,12 @@ class _Leaf:
 
     def __init__(self, source: str, sample: _Sample | None, *, is_markup: bool) -> None:
         self.source = source
-        quoted = [(one.start(), one.end()) for one in _QUOTED.finditer(source)]
+        quoted = [(match.start(), match.end()) for match in _QUOTED.finditer(source)]
         arguments = _arguments(source)
         spans = dict.fromkeys(arguments, "")
-        for one in filled_in(source):
-            if not any(one[0] < stop and start < one[1] for start, stop in (*spans, *quoted)):
-                spans[one] = ""
+        for span in filled_in(source):
+            if not any(span[0] < stop and start < span[1] for start, stop in (*spans, *quoted)):
+                spans[span] = ""
         hashes = [] if sample is None else [one.span() for one in re.finditer("#", source)]
         hashes = [one for one in hashes if not _is_within(one, [*spans, *quoted])]
         atoms = {one: source[slice(*one)] for one in [*spans, *hashes]}
@@ -245,10 +245,12 @@ def _whole(message: _Message) -> _Message:
     )
     branches = tuple(
         replace(
-            one,
-            message=_whole(_joined((*before, *one.message, *after) if spreads else one.message)),
+            branch,
+            message=_whole(
+                _joined((*before, *branch.message, *after) if spreads else branch.message)
+            ),
         )
-        for one in choice.branches
+        for branch in choice.branches
     )
     changed = replace(choice, branches=branches)
     return (changed,) if spreads else _joined((*before, changed, *_whole(after)))
@@ -278,7 +280,7 @@ def _size(message: _Message) -> int:
     product = 1
     for part in message:
         if not isinstance(part, str):
-            product *= sum(_size(one.message) for one in part.branches)
+            product *= sum(_size(branch.message) for branch in part.branches)
     return product
 
 
@@ -325,7 +327,7 @@ def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice,
         branches.append(_Branch(found[0], found[1], message))
         place = end + 1
     tail = re.compile(r"\s*\}").match(source, place)
-    if tail is None or "other" not in [one.name for one in branches]:
+    if tail is None or "other" not in [branch.name for branch in branches]:
         raise _NoMessageError("no branch 'other'")
     kind: Literal["plural", "select", "selectordinal"] = (
         "plural" if head[2] == "plural" else "select" if head[2] == "select" else "selectordinal"

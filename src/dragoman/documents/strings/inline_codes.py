@@ -159,7 +159,7 @@ def text_pieces(
     """
     text = reading(raw)
     atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
-    entities = [one.span() for one in ENTITY.finditer(text)]
+    entities = [match.span() for match in ENTITY.finditer(text)]
     if entities:  # of HTML, as the whole text is then
         atoms |= {span: html.unescape(text[slice(*span)]) for span in entities}
         atoms = dict(sorted(atoms.items()))
@@ -217,8 +217,8 @@ def _written_text(
         return None
     marked.lead, marked.tail = writing(marked.lead), writing(marked.tail)
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
-    atoms = [one for one in pieces if one.kind == "atom"]
-    placeholders = {text for one in atoms for text in (one.content, html.unescape(one.raw))}
+    atoms = [piece for piece in pieces if piece.kind == "atom"]
+    placeholders = {text for atom in atoms for text in (atom.content, html.unescape(atom.raw))}
 
     def write(text: str) -> str:
         return writing(without_stray(text, plain, placeholders, syntax))
@@ -301,7 +301,7 @@ def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> Marku
 
 
 def _content(tokens: Sequence[MarkupToken]) -> str:
-    return "".join(html.unescape(one.raw) for one in tokens if one.kind == "text")
+    return "".join(html.unescape(token.raw) for token in tokens if token.kind == "text")
 
 
 def _is_kept(token: MarkupToken) -> bool:

@@ -152,7 +152,9 @@ class AlternativesValue(StringValue):
                 PlainValue(one.text, number, syntax)
                 for one, number in zip(alternatives, numbers, strict=True)
             ]
-            self._around = [(one.range, one.between) for one in alternatives]
+            self._around = [
+                (alternative.range, alternative.between) for alternative in alternatives
+            ]
         else:
             self._values = forms
             between = [alternatives[0].between] * (len(forms) - 1)
@@ -178,12 +180,12 @@ def _split(source: str, separator: re.Pattern[str], syntax: StringSyntax) -> lis
     ends = list(accumulate((stop for _, stop in taken), max))  # of all spans up to each
     found: list[_Alternative] = []
     place = 0
-    for one in separator.finditer(source):
-        sign = one.start() + len(one[0]) - len(one[0].lstrip())
+    for match in separator.finditer(source):
+        sign = match.start() + len(match[0]) - len(match[0].lstrip())
         before = bisect_right(taken, sign, key=lambda span: span[0])
         if not before or ends[before - 1] <= sign:
-            found.append(_alternative(source[place : one.start()], one[0]))
-            place = one.end()
+            found.append(_alternative(source[place : match.start()], match[0]))
+            place = match.end()
     return [*found, _alternative(source[place:], "")]
 
 
@@ -207,7 +209,7 @@ def _library(
     """Whose rule tells which number has which alternative."""
     if is_long:
         return "polyglot"
-    names = [text for one in alternatives for text in _placeholders(one, syntax)]
+    names = [text for alternative in alternatives for text in _placeholders(alternative, syntax)]
     is_named = any(name.startswith((":", "%", "{{")) for name in names)
     return "laravel" if is_named and _has_count(alternatives, syntax) else "vue"
 
@@ -222,7 +224,7 @@ def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bo
     With ranges, or if all have the same placeholder and no space parts them, it need not be called
     a number, as in "{{ limit }} letter|{{ limit }} letters".
     """
-    first, *others = (set(_placeholders(one, syntax)) for one in alternatives)
+    first, *others = (set(_placeholders(alternative, syntax)) for alternative in alternatives)
     is_tight = alternatives[0].between == "|" and bool(first.intersection(*others))
     guesses = is_tight or any(one.range for one in alternatives)
     return any(has_count(one.text, syntax, guesses=guesses) for one in alternatives)
@@ -234,7 +236,7 @@ def _in_forms(
     """The forms of the target language; None if the library has no rules for it."""
     if library == "vue" or len(alternatives) != 2 or any(one.range for one in alternatives):
         return None
-    singular, plural = (one.text for one in alternatives)
+    singular, plural = (alternative.text for alternative in alternatives)
     rule = _rule(language, _LARAVEL if library == "laravel" else _POLYGLOT)
     return catalogue_values(singular, plural, rule, syntax)
 
@@ -273,6 +275,8 @@ def _number_of(condition: str) -> int | None:
     if high is not None and found["close"] == "[":
         high -= 1
     fitting = [
-        one for one in _SAMPLES if (low is None or low <= one) and (high is None or one <= high)
+        sample
+        for sample in _SAMPLES
+        if (low is None or low <= sample) and (high is None or sample <= high)
     ]
     return next(iter(fitting), low if low is not None else high)

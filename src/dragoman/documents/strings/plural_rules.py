@@ -44,7 +44,7 @@ class PluralForm:
 
     def sample(self, *, writes_number: bool = True) -> int:
         """One of its numbers; not 1, if possible, unless the text writes the number."""
-        fitting = [one for one in self.numbers if writes_number or one != 1]
+        fitting = [number for number in self.numbers if writes_number or number != 1]
         return next(iter(fitting or self.numbers), 5)
 
 
@@ -102,7 +102,9 @@ def _form(forms: Mapping[int, object], wanted: object) -> PluralForm:
 def _rule(language: str, kind: str) -> tuple[Callable[[int], str], tuple[str, ...]]:
     locale = _locale(language)
     rule = locale.plural_form if kind == "cardinal" else locale.ordinal_form
-    return rule, tuple(one for one in CATEGORIES if one in rule.tags or one == "other")
+    return rule, tuple(
+        category for category in CATEGORIES if category in rule.tags or category == "other"
+    )
 
 
 def _locale(language: str) -> Locale:

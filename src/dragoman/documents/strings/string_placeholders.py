@@ -86,7 +86,7 @@ def count_span(
     """
     notation = _notation(syntax)
     found = [
-        one for one in spans if notation.fullmatch(text, *one) and text[slice(*one)] != _PERCENT
+        span for span in spans if notation.fullmatch(text, *span) and text[slice(*span)] != _PERCENT
     ]
     names = {one: _name(text[slice(*one)]) for one in found}
     named = [one for one in found if names[one].lower() in _COUNTS]
@@ -162,7 +162,7 @@ def numbered(source: str, syntax: StringSyntax) -> str:
     While a number stands for the count, what is around it no longer tells which ``%d`` it is.
     """
     spans = _positional(source, syntax)
-    others = any(_NUMBERED.match(source, *one) for one in filled_in(source, syntax))
+    others = any(_NUMBERED.match(source, *span) for span in filled_in(source, syntax))
     if others or len(spans) < 2 or any(source[start] != "%" for start, _ in spans):
         return source
     if any("*" in source[slice(*one)] for one in spans):
@@ -174,7 +174,7 @@ def numbered(source: str, syntax: StringSyntax) -> str:
 
 def without_numbers(text: str, syntax: StringSyntax) -> str:
     """A string without the numbers of :func:`numbered`, if they are still in order."""
-    found = [one for one in filled_in(text, syntax) if _NUMBERED.match(text, *one)]
+    found = [span for span in filled_in(text, syntax) if _NUMBERED.match(text, *span)]
     if [int(text[start + 1 : text.index("$", start)]) for start, _ in found] != [
         *range(1, len(found) + 1)
     ]:
@@ -186,7 +186,7 @@ def without_numbers(text: str, syntax: StringSyntax) -> str:
 
 def wanted_names(text: str, spans: Sequence[Span]) -> list[str]:
     """The content of parts of a text."""
-    return [text[slice(*one)] for one in spans]
+    return [text[slice(*span)] for span in spans]
 
 
 def same_tags(one: str, other: str) -> bool:
@@ -197,7 +197,7 @@ def same_tags(one: str, other: str) -> bool:
 
 def _positional(text: str, syntax: StringSyntax) -> list[Span]:
     kinds = _DECLARED_POSITIONAL if syntax.declared & PERCENT else _POSITIONAL
-    return [one for one in filled_in(text, syntax) if kinds.fullmatch(text, *one)]
+    return [span for span in filled_in(text, syntax) if kinds.fullmatch(text, *span)]
 
 
 def same_placeholders(source: str, translation: str, syntax: StringSyntax = ANY) -> bool:
@@ -228,10 +228,10 @@ def _conversions(text: str, source: str, wanted: Collection[str]) -> Counter[str
     ``%%1$s`` is a sign and the text ``1$s``.
     """
     return Counter(
-        one[0]
-        for one in _CONVERSION.finditer(text)
-        if one[0] in wanted or not _is_amount(text, one.span(), source)
-        if one[0] != _PERCENT
+        match[0]
+        for match in _CONVERSION.finditer(text)
+        if match[0] in wanted or not _is_amount(text, match.span(), source)
+        if match[0] != _PERCENT
     )
 
 
@@ -260,7 +260,7 @@ def without_stray(
     ``plain`` is the source without its placeholders; what looks like one there is text, as in
     ``&lt;b&gt;``.
     """
-    signs = {one[0] for one in placeholders if one}
+    signs = {placeholder[0] for placeholder in placeholders if placeholder}
     for start, stop in reversed(filled_in(text, syntax)):
         is_text = text[start] not in signs and (
             text[start] in _IN_PROSE or _is_amount(text, (start, stop), plain)

@@ -202,7 +202,7 @@ def mark_string(
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
     read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
     plain = html.unescape(read) if is_html else read
-    placeholders = {source[slice(*one)] for one in atoms}
+    placeholders = {source[slice(*atom)] for atom in atoms}
     how = _Writing(plain, placeholders, is_html, reading, writing, syntax)
     for part in parted([one for piece in pieces for one in _parts(piece, _LINE_END)]):
         if isinstance(part, str):
