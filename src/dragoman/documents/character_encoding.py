@@ -68,18 +68,18 @@ def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
     Raises:
         DataError: it is not text in that encoding, or the encoding is unknown.
     """
-    found = _encoding(content, is_page=is_page)
+    encoding = _encoding(content, is_page=is_page)
     try:
-        text = content[len(found.mark) :].decode(found.name)
+        text = content[len(encoding.mark) :].decode(encoding.name)
     except UnicodeDecodeError as error:
         remedy = ", or say in the page which encoding it has" if is_page else ""
         raise DataError(
-            f"the file is not {found.name.upper()} at byte {error.start + len(found.mark) + 1}; "
-            f"convert it to UTF-8{remedy}"
+            f"the file is not {encoding.name.upper()} at byte "
+            f"{error.start + len(encoding.mark) + 1}; convert it to UTF-8{remedy}"
         ) from error
     if "\0" in text:
         raise DataError("the file is not text: it has null characters; send text or HTML")
-    return text, found
+    return text, encoding
 
 
 def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
@@ -101,14 +101,14 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
             f"the file says that its encoding is {label[:40]!r}, which is not read; convert it "
             "to UTF-8"
         )
-    found = CharacterEncoding("utf-8" if name == "ascii" and not content.isascii() else name)
+    encoding = CharacterEncoding("utf-8" if name == "ascii" and not content.isascii() else name)
     try:
-        return content.decode(found.name), found
+        return content.decode(encoding.name), encoding
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"line {line} is not {found.name.upper()}, as the file says; correct what it says, or "
-            "convert it"
+            f"line {line} is not {encoding.name.upper()}, as the file says; correct what it says, "
+            "or convert it"
         ) from error
 
 

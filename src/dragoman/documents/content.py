@@ -84,13 +84,13 @@ async def translate_contents(
 async def _translate_plain(
     service: TranslationService, requests: Sequence[TextRequest], seconds: float | None
 ) -> list[TranslatedText]:
-    found = await service.translate(requests, seconds=seconds)
+    translated = await service.translate(requests, seconds=seconds)
     size = sum(len(request.text) * request.nbest for request in requests)
     return await aside(
         size,
         lambda: [
             repaired(one) if PLACEHOLDER.search(request.text) else one
-            for request, one in zip(requests, found, strict=True)
+            for request, one in zip(requests, translated, strict=True)
         ],
     )
 
@@ -105,10 +105,10 @@ def _read(text: str, kind: ContentFormat, markup: MarkupOptions | None) -> Marke
 
 
 def _joined(document: MarkedDocument, answers: Sequence[TranslatedText]) -> str:
-    found = [
+    written = [
         place_marks(text, answer) for text, answer in zip(document.texts, answers, strict=False)
     ]
-    return document.joined(found)
+    return document.joined(written)
 
 
 def repaired(translated: TranslatedText) -> TranslatedText:

@@ -243,7 +243,7 @@ def _is_empty(text: MarkedText, translation: str) -> bool:
     for start, stop in reversed(strays(translation, kept)):
         if translation[start:stop] not in kept and translation[start:stop] not in text.text:
             translation = translation[:start] + translation[stop:]
-    return all(unicodedata.category(one) in _UNSEEN for one in translation)
+    return all(unicodedata.category(character) in _UNSEEN for character in translation)
 
 
 def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:

@@ -101,10 +101,10 @@ class TemplateCodes:
 
     @cached_property
     def _verbatim_ends(self) -> defaultdict[str, list[tuple[int, int]]]:
-        found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        ends: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for match in _VERBATIM_END.finditer(self._text):
-            found[match[1]].append(match.span())
-        return found
+            ends[match[1]].append(match.span())
+        return ends
 
     @cached_property
     def _ended(self) -> frozenset[str]:

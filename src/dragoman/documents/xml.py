@@ -125,7 +125,7 @@ def _structure(tokens: Sequence[MarkupToken]) -> set[int]:
     """Indices of the tags of elements that stand beside no text; each has both of its tags."""
     beside: list[list[int]] = [[]]
     has_text = [False]
-    found: set[int] = set()
+    indices: set[int] = set()
     for index, token in enumerate(tokens):
         if token.kind in ("open", "empty"):
             beside[-1].append(index)
@@ -135,12 +135,12 @@ def _structure(tokens: Sequence[MarkupToken]) -> set[int]:
         elif token.kind == "close":
             siblings = beside.pop()
             if not has_text.pop():
-                found.update(siblings)
+                indices.update(siblings)
         elif _is_text(token):
             has_text[-1] = True
     if not has_text[0]:
-        found.update(beside[0])
-    return found
+        indices.update(beside[0])
+    return indices
 
 
 def _between_words(tokens: Sequence[MarkupToken]) -> Iterator[int]:

@@ -113,17 +113,17 @@ def _slot(element: XmlElement) -> Slot:
 
 def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     """Forms of the target language; others are removed, since no number has them."""
-    items = {one.attributes.get("quantity", ""): one for one in element.named("item")}
+    items = {item.attributes.get("quantity", ""): item for item in element.named("item")}
     if "other" not in items:
-        yield from (_slot(one) for one in items.values() if not one.is_tag)
+        yield from (_slot(item) for item in items.values() if not item.is_tag)
         return
-    contents = {name: text[one.inner : one.end] for name, one in items.items()}
+    contents = {name: text[item.inner : item.end] for name, item in items.items()}
     if not AndroidValue(items["other"].tokens).texts:
         return
     forms = source_forms(contents, target, syntax=JAVA)
     wanted = {
-        name: AndroidValue(items[one].tokens, number, contents.get("one", ""))
-        for name, (one, number) in forms.items()
+        name: AndroidValue(items[form].tokens, number, contents.get("one", ""))
+        for name, (form, number) in forms.items()
     }
     other = items["other"]
     for name, item in items.items():

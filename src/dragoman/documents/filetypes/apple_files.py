@@ -140,20 +140,20 @@ def _escaped(text: str) -> str:
 
 
 def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
-    found: dict[str, XmlElement] = {}
+    members: dict[str, XmlElement] = {}
     key: str | None = None
     for child in element.children:
         if child.name == "key":
             key = _content(child)
-            if key in found:
+            if key in members:
                 raise DataError(
                     f"the key {key[:80]!r} occurs twice, again at line "
                     f"{line_of(text, child.start)}; remove one"
                 )
         elif key is not None:
-            found[key] = child
+            members[key] = child
             key = None
-    return found
+    return members
 
 
 def _content(element: XmlElement) -> str:

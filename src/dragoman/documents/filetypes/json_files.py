@@ -182,8 +182,8 @@ def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
     Or all of an object, as ``one`` and ``other`` in files of i18n-js and of Rails.
     """
     groups: dict[str, dict[str, JsonMember]] = {}
-    if all(one.name in CATEGORIES and one.node.kind == "string" for one in members):
-        groups[""] = {one.name: one for one in members}
+    if all(member.name in CATEGORIES and member.node.kind == "string" for member in members):
+        groups[""] = {member.name: member for member in members}
     for member in members:
         found = _FORM.fullmatch(member.name)
         if found and member.node.kind == "string":

@@ -44,13 +44,13 @@ class PoFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        found = read_catalogue(content)
-        languages.check_target(found.fields.get("language"))
-        source = languages.agreed_source(found.fields.get("x-source-language"))
-        slots = list(_Filling(found, languages).slots())
-        kind = _PoDocument if found.charset else _OpenPoDocument
-        encoding = CharacterEncoding(found.encoding, found.mark)
-        return kind(found.text, encoding, slots, source_language=source)
+        catalogue = read_catalogue(content)
+        languages.check_target(catalogue.fields.get("language"))
+        source = languages.agreed_source(catalogue.fields.get("x-source-language"))
+        slots = list(_Filling(catalogue, languages).slots())
+        kind = _PoDocument if catalogue.charset else _OpenPoDocument
+        encoding = CharacterEncoding(catalogue.encoding, catalogue.mark)
+        return kind(catalogue.text, encoding, slots, source_language=source)
 
 
 class _PoDocument(SplicedDocument):

@@ -310,9 +310,9 @@ def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
     width = sum(word.columns + display_width(word.gap) for word in words)
     lines = _broken(words, columns)
     for narrower in range(math.ceil(width / len(lines)), columns):
-        found = _broken(words, narrower)
-        if len(found) == len(lines):
-            return found
+        narrow = _broken(words, narrower)
+        if len(narrow) == len(lines):
+            return narrow
     return lines
 
 

@@ -70,7 +70,7 @@ def _slots(
     at = _best_match(source, codes)
     if at is None:
         return
-    found = _best_match(target, codes)
+    place = _best_match(target, codes)
     segment = variants[at].first("seg")
     if segment is None:
         return
@@ -79,14 +79,14 @@ def _slots(
         return
     last = variants[-1]
     lead = space_before(text, last.start)
-    if found is None:
+    if place is None:
         head = f'<{last.prefix}tuv xml:lang="{html.escape(target.replace("_", "-"))}"'
         tag = f'{head} creationtool="Dragoman"><{segment.name}>'
         tail = f"</{segment.name}></{last.prefix}tuv>"
         yield Slot(last.stop, last.stop, [value], lambda one: f"{lead}{tag}{one[0]}{tail}")
         return
-    empty = variants[found].first("seg")
-    if found != at and empty is not None and not empty.has_text:
+    empty = variants[place].first("seg")
+    if place != at and empty is not None and not empty.has_text:
         yield Slot(
             empty.start,
             empty.stop,

@@ -71,7 +71,7 @@ def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
         token, end = tokens[index], index
         if token.kind == "open" and token.local_name in CODES:
             end = ends.get(index, index)
-        raw = "".join(one.raw for one in tokens[index : end + 1])
+        raw = "".join(inner.raw for inner in tokens[index : end + 1])
         section = section_text(token)
         if section is not None:
             yield escaped(section)
@@ -101,9 +101,9 @@ class XliffFile(DocumentFormat):
         if not version.startswith(("1.", "2.")):
             raise DataError(f"XLIFF of version {version!r} is not read; give 1.2 or 2")
         reading = _Version1 if version.startswith("1.") else _Version2
-        found = reading(text, root, languages)
+        strings = reading(text, root, languages)
         return SplicedDocument(
-            text, encoding, found.slots(), source_language=found.source_language, is_markup=True
+            text, encoding, strings.slots(), source_language=strings.source_language, is_markup=True
         )
 
 

@@ -302,13 +302,13 @@ def _numbers(parts: Sequence[str | int]) -> list[int]:
 
 
 def _cells(tokens: Sequence[Token], row: int) -> list[Token]:
-    found = []
+    cells = []
     for token in tokens[row:]:
         if token.type == "tr_close":
             break
         if token.type == "inline":
-            found.append(token)
-    return found
+            cells.append(token)
+    return cells
 
 
 def _front_matter_lines(lines: Sequence[str]) -> int:
@@ -360,8 +360,8 @@ def block_of(
 
 def references_of(environment: Environment) -> list[str]:
     """The definitions of references of a document."""
-    found = environment.get("references", {})
-    return [f"[{label}]: {one['href']}" for label, one in found.items()]
+    references = environment.get("references", {})
+    return [f"[{label}]: {one['href']}" for label, one in references.items()]
 
 
 def _words_of(tokens: Iterable[Token]) -> Iterator[str]:

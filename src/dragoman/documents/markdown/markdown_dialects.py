@@ -128,11 +128,11 @@ def link_destination(text: str, place: int, maximum: int) -> Any:
     solid = _IN_ADDRESS.sub(lambda tag: "x" * len(tag[0]), window)
     if solid == window:
         return helpers.parseLinkDestination(text, place, maximum)
-    found = helpers.parseLinkDestination(solid, 0, len(solid))
-    if found.ok:
-        found.str = unescapeAll(window[: found.pos].strip("<>"))
-        found.pos += place
-    return found
+    destination = helpers.parseLinkDestination(solid, 0, len(solid))
+    if destination.ok:
+        destination.str = unescapeAll(window[: destination.pos].strip("<>"))
+        destination.pos += place
+    return destination
 
 
 def is_line_of_dialect(state: StateBlock, number: int, end: int) -> bool:

@@ -229,17 +229,17 @@ _Spanned = tuple[int, int, Token]
 
 def _with_strong(tokens: Sequence[Token]) -> list[_Spanned]:
     """Tokens with their spans; the parser leaves half of a ``**`` beside it as an empty token."""
-    found = sorted(
+    marked = sorted(
         ((*token.meta[_SPAN], token) for token in tokens if _SPAN in token.meta),
         key=lambda one: one[:2],
     )
     spanned: list[_Spanned] = []
-    for index, (start, end, token) in enumerate(found):
+    for index, (start, end, token) in enumerate(marked):
         first, last = start, end
         if token.type == "strong_open" and index:
-            first = found[index - 1][0]
-        elif token.type == "strong_close" and index + 1 < len(found):
-            last = found[index + 1][1]
+            first = marked[index - 1][0]
+        elif token.type == "strong_close" and index + 1 < len(marked):
+            last = marked[index + 1][1]
         elif token.type == "text" and not token.content:
             continue
         spanned.append((first, last, token))

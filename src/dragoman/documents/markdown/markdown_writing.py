@@ -159,14 +159,14 @@ class WrittenPassages:
         before, behind, block = _AROUND[setting]
         tokens = self.parser.parse(before + text + behind, environment)
         kinds = [token.type for token in tokens if not token.level or token.type == "inline"]
-        found = [token for token in tokens if token.type == "inline"]
+        inlines = [token for token in tokens if token.type == "inline"]
         if kinds != [
             f"{block}_open",
             *["inline"] * (_COLUMNS if block == "table" else 1),
             f"{block}_close",
         ]:
             return False
-        children = found[_COLUMNS - 2 if block == "table" else 0].children or []
+        children = inlines[_COLUMNS - 2 if block == "table" else 0].children or []
         if setting in {"label", "title"}:
             if not children or children[0].type not in {"image", "link_open"}:
                 return False

@@ -60,9 +60,9 @@ def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -
 def _cut(text: str, atoms: Sequence[Mark]) -> Counter[str]:
     """How often a source has what programs read and no atom is, since markup cuts it."""
     copied = [text[atom.start : atom.stop] for atom in atoms]
-    found = Counter(text[start:end] for start, end in strays(text, set(copied)))
-    found.subtract(copied)
-    return found
+    counts = Counter(text[start:end] for start, end in strays(text, set(copied)))
+    counts.subtract(copied)
+    return counts
 
 
 def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
@@ -123,10 +123,10 @@ class Copies:
         if (content, stretch) not in self._found:
             start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
             window = self._target[start:stop]
-            found = occurrences(content.lower(), window.lower())
+            places = occurrences(content.lower(), window.lower())
             if len(content.lower()) != len(content) or len(window.lower()) != len(window):
-                found = occurrences(content, window)  # places are others in lower case
-            self._found[content, stretch] = [(start + one, start + end) for one, end in found]
+                places = occurrences(content, window)  # places are others in lower case
+            self._found[content, stretch] = [(start + one, start + end) for one, end in places]
         return self._found[content, stretch]
 
 

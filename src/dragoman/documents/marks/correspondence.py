@@ -115,14 +115,14 @@ class Correspondence:
         is_short = len(part) < LONG_WORD and part.isalpha()
         if is_short or _places(part, self._text) != [start]:
             return 0, 0
-        found = _places(part, self.target)
-        if len(found) != 1:
+        places = _places(part, self.target)
+        if len(places) != 1:
             return 0, 0
-        first = bisect_left(self._first_units, found[0])
-        last = bisect_left(self._first_units, found[0] + len(part))
-        whole = first < last and self.units[first].start == found[0]
+        first = bisect_left(self._first_units, places[0])
+        last = bisect_left(self._first_units, places[0] + len(part))
+        whole = first < last and self.units[first].start == places[0]
         return (
-            (first, last) if whole and self.units[last - 1].end == found[0] + len(part) else (0, 0)
+            (first, last) if whole and self.units[last - 1].end == places[0] + len(part) else (0, 0)
         )
 
     def put_atom(self, first: int, last: int, atom: Mark) -> None:
@@ -270,7 +270,7 @@ class Correspondence:
 
 def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair]:
     """The sentences of a text and their translations, in order."""
-    found = [
+    sentences = [
         SentencePair(
             (sentence.start, sentence.start + len(sentence.source)),
             (sentence.target_start, sentence.target_start + len(sentence.renderings[0].text)),
@@ -278,11 +278,13 @@ def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair
         )
         for sentence in translated.sentences
     ]
-    if not found:
-        found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(translated.links))]
-    for one in found:
-        one.anchors = [(one.source[0], one.target[0]), (one.source[1], one.target[1])]
-    return found
+    if not sentences:
+        sentences = [
+            SentencePair((0, len(text)), (0, len(translated.text)), bool(translated.links))
+        ]
+    for pair in sentences:
+        pair.anchors = [(pair.source[0], pair.target[0]), (pair.source[1], pair.target[1])]
+    return sentences
 
 
 def _increasing(
@@ -317,13 +319,13 @@ def _without_signs(text: str, start: int, end: int) -> Range:
 
 def _places(part: str, text: str) -> list[int]:
     """Places of a part in a text outside of longer words; at most two, which is enough to know."""
-    found: list[int] = []
+    places: list[int] = []
     place = text.find(part) if part else -1
-    while place >= 0 and len(found) < 2:
+    while place >= 0 and len(places) < 2:
         if is_apart(text, (place, place + len(part))):
-            found.append(place)
+            places.append(place)
         place = text.find(part, place + 1)
-    return found
+    return places
 
 
 def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:

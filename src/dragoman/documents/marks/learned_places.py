@@ -37,14 +37,14 @@ def learned_places(marked: MarkedText, translated: TranslatedText) -> dict[int, 
     ]
     places: dict[int, Range] = {}
     for at, mark in enumerate(walk(marked.marks)):
-        found = [
+        ranges = [
             _of_sentence(mark, one, known.get(at))
             for one, known in zip(sentences, within, strict=True)
             if _touches(mark, one)
         ]
-        if not found:
-            found = [_between(mark, sentences)]
-        start, stop = found[0][0], found[-1][1]
+        if not ranges:
+            ranges = [_between(mark, sentences)]
+        start, stop = ranges[0][0], ranges[-1][1]
         if mark.opens_before:
             start = 0
         if mark.closes_after:

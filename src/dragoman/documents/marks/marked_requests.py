@@ -30,7 +30,7 @@ async def detections(
     documents: Sequence[Sequence[MarkedText]],
 ) -> list[Detection | None]:
     """The language of each document that comes without, by its text as a whole."""
-    found: list[Detection | None] = [None] * len(requests)
+    languages: list[Detection | None] = [None] * len(requests)
     unknown: dict[str, dict[int, str]] = {}
     for at, (request, texts) in enumerate(zip(requests, documents, strict=True)):
         if not request.source and texts:
@@ -39,8 +39,8 @@ async def detections(
     for target, judged in unknown.items():
         detected = await service.detect_sources(list(judged.values()), target)
         for at, one in zip(judged, detected, strict=True):
-            found[at] = one
-    return found
+            languages[at] = one
+    return languages
 
 
 def questions(

@@ -61,30 +61,30 @@ def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
 
     A ``close`` that is left has its ``open`` in front of it, or none at all before all others.
     """
-    found: list[MarkupPiece] = []
+    paired: list[MarkupPiece] = []
     opened: list[tuple[int, int]] = []  # index in ``found``, and texts before
     texts = 0
     for piece in pieces:
         if piece.kind == "atom":
             piece = _atom(piece)  # noqa: PLW2901
-        found.append(piece)
+        paired.append(piece)
         if piece.kind == "atom" or (piece.kind == "text" and _has_text(piece.raw)):
             texts += 1
         elif piece.kind == "open":
-            opened.append((len(found) - 1, texts))
+            opened.append((len(paired) - 1, texts))
         elif piece.kind == "close" and opened:
-            if all(found[index].name != piece.name for index, _ in opened):
-                found[-1] = replace(piece, kind="point")
+            if all(paired[index].name != piece.name for index, _ in opened):
+                paired[-1] = replace(piece, kind="point")
                 continue
             index, before = opened.pop()
-            while found[index].name != piece.name:
-                found[index] = replace(found[index], kind="point")
+            while paired[index].name != piece.name:
+                paired[index] = replace(paired[index], kind="point")
                 index, before = opened.pop()
             if before == texts:
-                raw = "".join(one.raw for one in found[index:])
-                is_shown = any(one.is_shown for one in found[index:])
-                found[index:] = [MarkupPiece("point", raw, is_shown=is_shown)]
-    yield from found
+                raw = "".join(inner.raw for inner in paired[index:])
+                is_shown = any(inner.is_shown for inner in paired[index:])
+                paired[index:] = [MarkupPiece("point", raw, is_shown=is_shown)]
+    yield from paired
 
 
 def _atom(piece: MarkupPiece) -> MarkupPiece:

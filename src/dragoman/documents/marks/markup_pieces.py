@@ -55,16 +55,16 @@ def parted(pieces: Sequence[MarkupPiece]) -> Iterator[str | list[MarkupPiece]]:
 
 def _nothing_within(run: Sequence[MarkupPiece]) -> tuple[int, int]:
     """Span of points and pairs of tags around nothing behind the last word of a run."""
-    found: list[int] = []
+    edges: list[int] = []
     after = len(run)
     while after and run[after - 1].kind not in ("text", "atom"):
         after -= 1
         one, following = run[after], run[after + 1 : after + 2]
         if one.kind == "point" and one.is_shown:
-            found += [after, after + 1]
+            edges += [after, after + 1]
         elif one.kind == "open" and following and following[0].kind == "close":
-            found += [after, after + 2]
-    return (min(found), max(found)) if found and after else (0, 0)
+            edges += [after, after + 2]
+    return (min(edges), max(edges)) if edges and after else (0, 0)
 
 
 def _is_apart(before: Sequence[MarkupPiece], after: MarkupPiece) -> bool:
@@ -83,10 +83,11 @@ def _words(piece: MarkupPiece) -> str:
 def joined_texts(pieces: Sequence[MarkupPiece]) -> list[MarkupPiece]:
     """The same with neighbouring pieces of text as one, so that none ends within a placeholder."""
     joined: list[MarkupPiece] = []
-    for is_text, run in groupby(pieces, key=lambda one: one.kind == "text"):
-        found = list(run)
+    for is_text, run in groupby(pieces, key=lambda piece: piece.kind == "text"):
+        neighbours = list(run)
         if is_text:
-            raw, name = "".join(one.raw for one in found), "".join(one.name for one in found)
-            found = [MarkupPiece("text", raw, name)]
-        joined += found
+            raw = "".join(piece.raw for piece in neighbours)
+            name = "".join(piece.name for piece in neighbours)
+            neighbours = [MarkupPiece("text", raw, name)]
+        joined += neighbours
     return joined

@@ -89,17 +89,17 @@ class OfficeDocument(OpenDocument):
     def written(self, translations: Sequence[str]) -> bytes:
         # A paragraph whose words stay as they are stays as it is, byte for byte, and so does a
         # part, and the file.
-        found = {
+        changed = {
             key: None if words_of(translation) == same else translation
             for key, translation, same in zip(
                 self._texts, translations, self._identities, strict=True
             )
         }
         replaced = {
-            part.name: part.encoding.encode(written_parts(part.parts, found.get), is_markup=True)
+            part.name: part.encoding.encode(written_parts(part.parts, changed.get), is_markup=True)
             for part in self._parts
             if any(
-                found[key] is not None
+                changed[key] is not None
                 for paragraph in paragraphs(part.parts)
                 for key in paragraph.keys
             )

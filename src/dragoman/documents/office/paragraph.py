@@ -118,12 +118,12 @@ class Paragraph:
 
         ``answers`` gives the translation of a text by its key, with tags; None if it is unchanged.
         """
-        found = [answers(key) for key in self.keys]
-        if all(one is None for one in found):
+        given = [answers(key) for key in self.keys]
+        if all(translation is None for translation in given):
             return written_parts(self.raw, answers)
         texts = [
-            unchanged(text) if one is None else one
-            for text, one in zip(self.document.texts, found, strict=True)
+            unchanged(text) if translation is None else translation
+            for text, translation in zip(self.document.texts, given, strict=True)
         ]
         writing = _Writing(self, answers)
         writing.write(self.document.joined(texts))
@@ -154,15 +154,15 @@ def paragraphs(parts: Parts) -> Iterator[Paragraph]:
 
 def merged(parts: Parts) -> Parts:
     """The same with neighbouring strings joined."""
-    found: Parts = []
+    joined: Parts = []
     waiting: list[str] = []
     for part in parts:
         if isinstance(part, str):
             waiting.append(part)
         else:
-            found += ["".join(waiting), part]
+            joined += ["".join(waiting), part]
             waiting = []
-    return [*found, "".join(waiting)]
+    return [*joined, "".join(waiting)]
 
 
 def identity(text: MarkedText) -> str:

@@ -154,41 +154,41 @@ def _without_blank_pairs(items: list[Item]) -> list[Item]:
 
     Such a pair is dropped if it is only a format.
     """
-    found: list[Item] = []
+    kept: list[Item] = []
     for item in items:
-        found.append(item)
-        begin = len(found) - 2
-        while begin >= 0 and found[begin].is_white:
+        kept.append(item)
+        begin = len(kept) - 2
+        while begin >= 0 and kept[begin].is_white:
             begin -= 1
-        white = found[begin + 1 : -1]
-        if item.kind != "close" or not white or found[begin].number != item.number:
+        white = kept[begin + 1 : -1]
+        if item.kind != "close" or not white or kept[begin].number != item.number:
             continue
-        start = found[begin]
+        start = kept[begin]
         for one in white:
             one.owner = start.owner
         empty = Item("point", [*start.parts, *item.parts], start.owner)
-        found[begin:] = [*([] if start.is_span else [empty]), *white]
-    return found
+        kept[begin:] = [*([] if start.is_span else [empty]), *white]
+    return kept
 
 
 def _joined_spans(items: list[Item]) -> list[Item]:
     """The same with neighbouring spans of the same format as one."""
-    found: list[Item] = []
+    joined: list[Item] = []
     begins: dict[int, Parts] = {}
     renamed: dict[int, int] = {}
     for item in items:
         item.number = renamed.get(item.number, item.number)
         if item.kind == "open" and item.is_span:
-            at = len(found) - (2 if found and _is_gap(found[-1]) else 1)
-            before = found[at] if at >= 0 else None
+            at = len(joined) - (2 if joined and _is_gap(joined[-1]) else 1)
+            before = joined[at] if at >= 0 else None
             is_end = before is not None and before.kind == "close"
             if before and is_end and begins.get(before.number) == item.parts:
                 renamed[item.number] = before.number
-                del found[at]
+                del joined[at]
                 continue
             begins[item.number] = item.parts
-        found.append(item)
-    return found
+        joined.append(item)
+    return joined
 
 
 def _is_gap(item: Item) -> bool:

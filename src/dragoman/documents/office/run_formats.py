@@ -67,10 +67,10 @@ def format_key(properties: Sequence[MarkupToken]) -> str:
             if hidden or token.name in _NOTED_ELEMENTS:
                 hidden += token.kind == "open"
                 continue
-            found = _Property(token.name, _attributes(token), [])
-            opened[-1].children.append(found)
+            seen = _Property(token.name, _attributes(token), [])
+            opened[-1].children.append(seen)
             if token.kind == "open":
-                opened.append(found)
+                opened.append(seen)
     if not root.children:
         return ""
     whole = root.children[0]
@@ -85,7 +85,7 @@ def is_seen_on_spaces(key: str) -> bool:
 
 
 def _attributes(token: MarkupToken) -> tuple[tuple[str, str], ...]:
-    found = []
+    seen = []
     for name, value in token.attributes.items():
         local = name.rpartition(":")[2]
         is_noted = local in _NOTED_ATTRIBUTES or _REVISION.fullmatch(local)
@@ -96,10 +96,10 @@ def _attributes(token: MarkupToken) -> tuple[tuple[str, str], ...]:
         if token.name in _TOGGLES and local == "val":
             state = _STATES.get(value.strip(), value)
             if state:
-                found.append((name, state))
+                seen.append((name, state))
             continue
-        found.append((name, value))
-    return tuple(sorted(found))
+        seen.append((name, value))
+    return tuple(sorted(seen))
 
 
 def smoothed(items: Sequence[Item]) -> None:

@@ -114,16 +114,16 @@ class MessageValue(StringValue):
             if isinstance(part, str):
                 written.append(part)
                 continue
-            found = [next(waiting) for _ in part.texts]
-            same = same and are_unchanged(part.texts, found)
-            written.append(part.joined(found))
+            mine = [next(waiting) for _ in part.texts]
+            same = same and are_unchanged(part.texts, mine)
+            written.append(part.joined(mine))
         return self.source if same and not self._has_more_forms() else "".join(written)
 
     def _has_more_forms(self) -> bool:
-        names = [one.name for one in _all_branches(_read(self.source, 0, 0)[0])]
+        names = [branch.name for branch in _all_branches(_read(self.source, 0, 0)[0])]
         raw = "".join(part if isinstance(part, str) else part.source for part in self._parts)
-        found = [one.name for one in _all_branches(_read(raw, 0, 0)[0])]
-        return set(found) != set(names)
+        written = [branch.name for branch in _all_branches(_read(raw, 0, 0)[0])]
+        return set(written) != set(names)
 
 
 class _Sample(NamedTuple):
@@ -169,11 +169,11 @@ class _Leaf:
     def joined(self, translations: Sequence[str]) -> str:
         text = self._document.joined(translations)
         try:
-            found = sorted(text[slice(*one)] for one in _arguments(text))
+            written = sorted(text[slice(*span)] for span in _arguments(text))
         except _NoMessageError:
             return self.source
-        wanted = sorted(self.source[slice(*one)] for one in _arguments(self.source))
-        return text if found == wanted and same_tags(self.source, text) else self.source
+        wanted = sorted(self.source[slice(*span)] for span in _arguments(self.source))
+        return text if written == wanted and same_tags(self.source, text) else self.source
 
 
 def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
@@ -206,12 +206,12 @@ def _prepared(
 def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | None]]:
     """The branches that the target language needs, each with a number that it is for."""
     if choice.kind == "select":
-        yield from ((one, None) for one in choice.branches)
+        yield from ((member, None) for member in choice.branches)
         return
-    given = {one.name: one for one in choice.branches}
-    for one in choice.branches:
-        if one.name.startswith("="):
-            yield one, int(one.name[1:])
+    given = {member.name: member for member in choice.branches}
+    for member in choice.branches:
+        if member.name.startswith("="):
+            yield member, int(member.name[1:])
     forms = plural_forms(language, "cardinal" if choice.kind == "plural" else "ordinal")
     pattern = given["other"].selector
     for name, form in forms.items():
@@ -258,13 +258,13 @@ def _whole(message: _Message) -> _Message:
 
 def _joined(message: _Message) -> _Message:
     """The same with neighbouring texts as one."""
-    found: list[str | _Choice] = []
+    joined: list[str | _Choice] = []
     for part in message:
-        if isinstance(part, str) and found and isinstance(found[-1], str):
-            found[-1] += part
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
         else:
-            found.append(part)
-    return tuple(found)
+            joined.append(part)
+    return tuple(joined)
 
 
 def _has_words(raw: str) -> bool:

@@ -200,7 +200,8 @@ def written_parts(
             yield text
         else:
             yield "".join(
-                writing(html.unescape(one.raw)) if one.kind == "text" else one.raw for one in part
+                writing(html.unescape(piece.raw)) if piece.kind == "text" else piece.raw
+                for piece in part
             )
 
 
@@ -248,7 +249,7 @@ def coded_pieces(
         name = token.local_name
         if token.kind in ("open", "empty") and (name in CODES or _is_kept(token)):
             end = elements.ends.get(index, index)
-            raw = "".join(one.raw for one in tokens[index : end + 1])
+            raw = "".join(inner.raw for inner in tokens[index : end + 1])
             if index in breaks:
                 yield MarkupPiece("break", raw, token.name)
             elif index in pairs:
@@ -273,7 +274,7 @@ def coded_pieces(
 
 def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
     """Indices of tags at which a text ends; of an element with text, both."""
-    found: set[int] = set()
+    breaks: set[int] = set()
     for index, token in enumerate(tokens):
         if token.kind not in ("open", "empty") or _is_kept(token):
             continue
@@ -282,8 +283,8 @@ def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
         if token.local_name in CODES:
             content = _content(tokens[index + 1 : end])
         if is_breaking_code(token.attributes, content):
-            found |= {index, end}
-    return found
+            breaks |= {index, end}
+    return breaks
 
 
 def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> MarkupPiece:
@@ -313,12 +314,14 @@ def _is_kept(token: MarkupToken) -> bool:
 def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
     """Indices of codes that are the begin or end of something, with a name for both."""
     begun: dict[tuple[str, str], int] = {}
-    found: dict[int, tuple[bool, str]] = {}
+    pairs: dict[int, tuple[bool, str]] = {}
     for index, token in enumerate(tokens):
         name = token.local_name
         if token.kind not in ("open", "empty"):
             continue
-        key = next((token.attributes[one] for one in _PARTNERS if one in token.attributes), "")
+        key = next(
+            (token.attributes[partner] for partner in _PARTNERS if partner in token.attributes), ""
+        )
         if name in ("ec", "em"):
             key = token.attributes.get("startRef", "")
         if name in ("sc", "sm"):
@@ -330,5 +333,5 @@ def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
         elif (name, key) in begun:
             begin = begun.pop((name, key))
             label = f"{name} {key}"
-            found[begin], found[index] = (True, label), (False, label)
-    return found
+            pairs[begin], pairs[index] = (True, label), (False, label)
+    return pairs

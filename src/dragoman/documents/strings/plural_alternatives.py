@@ -115,8 +115,8 @@ def read_alternatives(source: str, language: str, syntax: StringSyntax) -> Alter
 
 def read_escaped_alternatives(raw: str, language: str, syntax: StringSyntax) -> StringValue | None:
     """Text of XML without tags, as it is written, as alternatives; None if it is one text."""
-    found = read_alternatives(html.unescape(raw), language, syntax)
-    return None if found is None else _EscapedValue(raw, found)
+    alternatives = read_alternatives(html.unescape(raw), language, syntax)
+    return None if alternatives is None else _EscapedValue(raw, alternatives)
 
 
 class _EscapedValue(StringValue):
@@ -127,8 +127,8 @@ class _EscapedValue(StringValue):
 
     @override
     def joined(self, translations: Sequence[str]) -> str:
-        found = self._value.joined(translations)
-        return self.source if found == self._value.source else html.escape(found, quote=False)
+        joined = self._value.joined(translations)
+        return self.source if joined == self._value.source else html.escape(joined, quote=False)
 
 
 class AlternativesValue(StringValue):
@@ -178,15 +178,15 @@ def _split(source: str, separator: re.Pattern[str], syntax: StringSyntax) -> lis
     """The alternatives of a string, without separators within placeholders or tags."""
     taken = sorted([*filled_in(source, syntax), *(tag.span() for tag in TAG.finditer(source))])
     ends = list(accumulate((stop for _, stop in taken), max))  # of all spans up to each
-    found: list[_Alternative] = []
+    alternatives: list[_Alternative] = []
     place = 0
     for match in separator.finditer(source):
         sign = match.start() + len(match[0]) - len(match[0].lstrip())
         before = bisect_right(taken, sign, key=lambda span: span[0])
         if not before or ends[before - 1] <= sign:
-            found.append(_alternative(source[place : match.start()], match[0]))
+            alternatives.append(_alternative(source[place : match.start()], match[0]))
             place = match.end()
-    return [*found, _alternative(source[place:], "")]
+    return [*alternatives, _alternative(source[place:], "")]
 
 
 def _alternative(raw: str, between: str) -> _Alternative:

@@ -51,8 +51,8 @@ class PluralForm:
 def plural_forms(language: str, kind: NumberKind = "cardinal") -> dict[str, PluralForm]:
     """The forms of a language, by name, in the order of :data:`CATEGORIES` (CLDR)."""
     rule, names = _rule(language, kind)
-    found = {number: rule(number) for number in _NUMBERS}
-    return {name: _form(found, name) for name in names}
+    by_number = {number: rule(number) for number in _NUMBERS}
+    return {name: _form(by_number, name) for name in names}
 
 
 def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
@@ -63,12 +63,12 @@ def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
     """
     try:
         function = c2py(expression)
-        found = {number: int(function(number)) for number in _NUMBERS}
+        by_number = {number: int(function(number)) for number in _NUMBERS}
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise DataError(f"plural={expression[:80]!r} is no plural rule: {error}") from error
-    if not all(0 <= form < count for form in found.values()):
+    if not all(0 <= form < count for form in by_number.values()):
         raise DataError(f"plural={expression[:80]!r} gives numbers beyond nplurals={count}")
-    return [_form(found, at) for at in range(count)]
+    return [_form(by_number, at) for at in range(count)]
 
 
 def catalogue_rule(language: str) -> tuple[int, str]:
@@ -77,8 +77,8 @@ def catalogue_rule(language: str) -> tuple[int, str]:
         from babel.messages.plurals import get_plural
     except ImportError as error:
         raise MissingExtraError.of("Babel", "babel") from error
-    found = get_plural(_locale(language))
-    return int(found.num_plurals), str(found.plural_expr)
+    plural = get_plural(_locale(language))
+    return int(plural.num_plurals), str(plural.plural_expr)
 
 
 def choose_source(
@@ -143,13 +143,13 @@ def source_forms(
     syntax: StringSyntax = ANY,
 ) -> dict[str, tuple[str, int]]:
     """The forms of a target language, each with its form of the source and its number."""
-    found: dict[str, tuple[str, int]] = {}
+    sources: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
         has_number = has_count(given.get(name, ""), syntax, given.get("one", ""))
         chosen = choose_source(form, name, given, has_number=has_number)
         number = form.sample(writes_number=chosen == name or form.is_singular)
-        found[name] = chosen, number
-    return found
+        sources[name] = chosen, number
+    return sources
 
 
 def unused_forms(
@@ -179,7 +179,7 @@ def catalogue_values(
 
     ``singular`` is for the number 1; the rule is that of :func:`catalogue_rule`.
     """
-    found: list[StringValue] = []
+    values: list[StringValue] = []
     count, expression = rule
     in_plural = has_count(plural, syntax, singular)
     # The only placeholder of the singular is the count if the plural has no other.
@@ -188,8 +188,8 @@ def catalogue_values(
         fits = form.is_singular or (1 in form.numbers and same)
         number = form.sample(writes_number=fits)
         text = singular if fits and number == 1 else plural
-        found.append(PlainValue(text, number, syntax, singular))
-    return found
+        values.append(PlainValue(text, number, syntax, singular))
+    return values
 
 
 def _is_covered(text: str, other: str, syntax: StringSyntax) -> bool:

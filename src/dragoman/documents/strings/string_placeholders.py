@@ -85,19 +85,23 @@ def count_span(
     the form for 1 or empty if unknown, may lack it.
     """
     notation = _notation(syntax)
-    found = [
+    placeholders = [
         span for span in spans if notation.fullmatch(text, *span) and text[slice(*span)] != _PERCENT
     ]
-    names = {one: _name(text[slice(*one)]) for one in found}
-    named = [one for one in found if names[one].lower() in _COUNTS]
-    integers = [one for one in found if _INTEGER.fullmatch(text, *one)]
-    parts = [one for one in found if _COUNTS & {word.lower() for word in _WORD.findall(names[one])}]
+    names = {one: _name(text[slice(*one)]) for one in placeholders}
+    named = [one for one in placeholders if names[one].lower() in _COUNTS]
+    integers = [one for one in placeholders if _INTEGER.fullmatch(text, *one)]
+    parts = [
+        one
+        for one in placeholders
+        if _COUNTS & {word.lower() for word in _WORD.findall(names[one])}
+    ]
     best = named or integers or parts
-    if not best and guesses and singular and len(found) > 1:
+    if not best and guesses and singular and len(placeholders) > 1:
         others = wanted_names(singular, filled_in(singular, syntax))
-        found = [one for one in found if text[slice(*one)] not in others]
-    if best or (guesses and len(found) == 1):
-        return (best or found)[0]
+        placeholders = [one for one in placeholders if text[slice(*one)] not in others]
+    if best or (guesses and len(placeholders) == 1):
+        return (best or placeholders)[0]
     return None
 
 
@@ -109,8 +113,8 @@ def _name(placeholder: str) -> str:
 
 def kept(source: str, translation: str, syntax: StringSyntax = ANY) -> str | None:
     """A translation as it can be written; None if it lacks a placeholder or tag, or has another."""
-    found = apart(source, translation, syntax)
-    return in_order(source, found, syntax) if same_placeholders(source, found, syntax) else None
+    written = apart(source, translation, syntax)
+    return in_order(source, written, syntax) if same_placeholders(source, written, syntax) else None
 
 
 def apart(source: str, translation: str, syntax: StringSyntax) -> str:
@@ -174,12 +178,12 @@ def numbered(source: str, syntax: StringSyntax) -> str:
 
 def without_numbers(text: str, syntax: StringSyntax) -> str:
     """A string without the numbers of :func:`numbered`, if they are still in order."""
-    found = [span for span in filled_in(text, syntax) if _NUMBERED.match(text, *span)]
-    if [int(text[start + 1 : text.index("$", start)]) for start, _ in found] != [
-        *range(1, len(found) + 1)
+    spans = [span for span in filled_in(text, syntax) if _NUMBERED.match(text, *span)]
+    if [int(text[start + 1 : text.index("$", start)]) for start, _ in spans] != [
+        *range(1, len(spans) + 1)
     ]:
         return text
-    for start, _ in reversed(found):
+    for start, _ in reversed(spans):
         text = text[: start + 1] + text[text.index("$", start) + 1 :]
     return text
 

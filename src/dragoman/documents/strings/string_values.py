@@ -158,8 +158,8 @@ class PlainValue(StringValue):
             return self.source
         text = self._document.joined(translations)
         if self._written == self.source:
-            found = kept(self.source, text, self._syntax)
-            return self.source if found is None else found
+            written = kept(self.source, text, self._syntax)
+            return self.source if written is None else written
         text = apart(self._written, text, self._syntax)
         if not same_placeholders(self._written, text, self._syntax):
             return self.source
@@ -230,34 +230,34 @@ def string_pieces(
     `` may be in it
     and end a text; False: the format has escapes of its own, and all are read.
     """
-    found: list[MarkupPiece] = []
+    pieces: list[MarkupPiece] = []
     opened: list[int] = []
     spans = list(atoms)
     end = 0
     for start, stop, piece in _signs(source, spans):
-        found += _atoms(source, (end, start), spans, atoms)
-        found.append(piece)
+        pieces += _atoms(source, (end, start), spans, atoms)
+        pieces.append(piece)
         end = stop
-        if found[-1].kind == "open":
-            opened.append(len(found) - 1)
-        elif found[-1].kind == "close":
-            names = [found[at].name for at in opened]
-            if found[-1].name in names:
-                last = len(names) - 1 - names[::-1].index(found[-1].name)
-                _close(found, opened[last + 1 :])
+        if pieces[-1].kind == "open":
+            opened.append(len(pieces) - 1)
+        elif pieces[-1].kind == "close":
+            names = [pieces[at].name for at in opened]
+            if pieces[-1].name in names:
+                last = len(names) - 1 - names[::-1].index(pieces[-1].name)
+                _close(pieces, opened[last + 1 :])
                 del opened[last:]
             else:
-                _close(found, [len(found) - 1])
-    found += _atoms(source, (end, len(source)), spans, atoms)
-    _close(found, opened)
+                _close(pieces, [len(pieces) - 1])
+    pieces += _atoms(source, (end, len(source)), spans, atoms)
+    _close(pieces, opened)
     if not finds_escapes:
-        return found
-    return [part for piece in found for part in _parts(piece, _ESCAPED_BREAK, _OTHER_ESCAPE)]
+        return pieces
+    return [part for piece in pieces for part in _parts(piece, _ESCAPED_BREAK, _OTHER_ESCAPE)]
 
 
 def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPiece]]:
     """Tags, and the brackets of links of Markdown, each with where it is, in order."""
-    found = [
+    signs = [
         (*tag.span(), _tag(tag))
         for tag in TAG.finditer(source)
         if not _is_inside(tag.span(), spans)  # as in %<count>d
@@ -265,15 +265,15 @@ def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPie
     for start, stop in spans:
         if source.startswith("[[", start) and source[stop - 1] == "|":  # of a wiki
             end, name = source.index("]]", stop), f"link {start}"
-            found.append((start, stop, MarkupPiece("open", source[start:stop], name)))
-            found.append((end, end + 2, MarkupPiece("close", "]]", name)))
+            signs.append((start, stop, MarkupPiece("open", source[start:stop], name)))
+            signs.append((end, end + 2, MarkupPiece("close", "]]", name)))
         if source[start] != "(" or (begin := _link_begin(source, start - 1)) is None:
             continue
         if not any(_is_inside(one, spans) for one in ((begin, begin + 1), (start - 1, start))):
             name = f"link {begin}"
-            found.append((begin, begin + 1, MarkupPiece("open", "[", name)))
-            found.append((start - 1, stop, MarkupPiece("close", source[start - 1 : stop], name)))
-    return sorted(found, key=lambda one: one[0])
+            signs.append((begin, begin + 1, MarkupPiece("open", "[", name)))
+            signs.append((start - 1, stop, MarkupPiece("close", source[start - 1 : stop], name)))
+    return sorted(signs, key=lambda one: one[0])
 
 
 def _link_begin(source: str, end: int) -> int | None:
@@ -324,10 +324,10 @@ def _tag(tag: re.Match[str]) -> MarkupPiece:
     return MarkupPiece("close" if tag["end"] else "open", tag[0], name)
 
 
-def _close(found: list[MarkupPiece], lonely: Sequence[int]) -> None:
+def _close(pieces: list[MarkupPiece], lonely: Sequence[int]) -> None:
     """Tags without a partner are words, as ``<file>`` in the usage of a command."""
     for at in lonely:
-        found[at] = MarkupPiece("atom", found[at].raw, content=found[at].raw)
+        pieces[at] = MarkupPiece("atom", pieces[at].raw, content=pieces[at].raw)
 
 
 @dataclass(frozen=True)
