@@ -92,11 +92,7 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
     """
     if content.startswith(tuple(_MARKS)):
         return decode(content, is_page=False)
-    try:
-        name = codecs.lookup(label).name
-    except LookupError:
-        name = ""
-    if name not in _KNOWN:
+    if (name := _known_name(label)) is None:
         raise DataError(
             f"the file says that its encoding is {label[:40]!r}, which is not read; convert it "
             "to UTF-8"
@@ -122,6 +118,15 @@ def with_pairs(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
+def _known_name(label: str) -> str | None:
+    """Python's name of an encoding; None if it is not read."""
+    try:
+        name = codecs.lookup(label).name
+    except LookupError:
+        return None
+    return name if name in _KNOWN else None
+
+
 def _encoding(content: bytes, *, is_page: bool) -> CharacterEncoding:
     for mark, name in _MARKS.items():
         if content.startswith(mark):
@@ -130,12 +135,9 @@ def _encoding(content: bytes, *, is_page: bool) -> CharacterEncoding:
     if declared is None:
         return CharacterEncoding("utf-8")
     label = (declared[1] or declared[2]).decode("ascii", "replace")
-    try:
-        name = codecs.lookup(label).name
-    except LookupError:
-        name = ""
-    if name not in _KNOWN:
+    known = _known_name(label)
+    if known is None:
         raise DataError(
             f"the page says that its encoding is {label!r}, which is not read; convert it to UTF-8"
         )
-    return CharacterEncoding(_WIDER.get(name, name))
+    return CharacterEncoding(_WIDER.get(known, known))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
-    MarkupReading,
     find_elements,
     mark_document,
 )
@@ -51,8 +50,7 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
             or "notranslate" in token.attributes.get("class", "").split()
         )
 
-    reading = MarkupReading(splits, hides, collapses=True)
-    document = mark_document(tokens, find_elements(tokens), reading)
+    document = mark_document(tokens, find_elements(tokens), splits, hides, collapses=True)
     document.parts.append(rest)
     return document
 

@@ -17,7 +17,6 @@ from dragoman.documents.character_encoding import CharacterEncoding, decode_as, 
 from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
-    MarkupReading,
     find_elements,
     mark_document,
 )
@@ -73,7 +72,7 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     def hides(index: int) -> bool:
         return tokens[index].name in ignored
 
-    document = mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
+    document = mark_document(tokens, elements, splits, hides, collapses=False)
     if rest:  # it could swallow what is put behind it
         document.parts.append(rest)
     return document

@@ -273,21 +273,16 @@ def _note(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if found is None:
         return False
     indent = state.sCount[start] + _INDENT
-    stop = last = start + 1
-    while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
-        last = last if state.isEmpty(stop) else stop + 1
-        stop += 1
+    last = _end_of_run(state, start, end, lambda number: state.sCount[number] >= indent)
     if last == start + 1 or silent:
         return last > start + 1
     token = state.push(TITLED, "", 1)
     token.map = [start, start + 1]
     _add_title(token, state, start, found)
-    before = state.lineMax, state.blkIndent, state.parentType
-    state.lineMax, state.blkIndent, state.parentType = last, indent, "admonition"
-    state.md.block.tokenize(state, start + 1, last)
-    state.lineMax, state.blkIndent, state.parentType = before
+    parent, state.parentType = state.parentType, "admonition"
+    read_indented(state, start + 1, last, indent)
+    state.parentType = parent
     state.push("note_end", "", -1)
-    state.line = last
     return True
 
 
@@ -308,24 +303,35 @@ def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return found is not None
     width = found.end()
     indent = state.sCount[start] + min(width, _INDENT)
-    stop = last = start + 1
-    while stop < end and (state.isEmpty(stop) or _goes_on(state, stop, end, indent)):
-        last = last if state.isEmpty(stop) else stop + 1
-        stop += 1
+    last = _end_of_run(state, start, end, lambda number: _goes_on(state, number, end, indent))
     state.push("definition_open", "", 1)
-    before = state.lineMax, state.blkIndent
     marks = state.bMarks[start], state.tShift[start], state.sCount[start]
-    state.lineMax, state.blkIndent = last, indent
     # As if it began where the lines below do, though what is in front of it may be longer.
     state.bMarks[start] += max(0, width - _INDENT)
     state.tShift[start] += min(width, _INDENT)
     state.sCount[start] = indent
-    state.md.block.tokenize(state, start, last)
-    state.lineMax, state.blkIndent = before
+    read_indented(state, start, last, indent)
     state.bMarks[start], state.tShift[start], state.sCount[start] = marks
     state.push("definition_close", "", -1)
-    state.line = last
     return True
+
+
+def _end_of_run(state: StateBlock, start: int, end: int, belongs: Callable[[int], bool]) -> int:
+    """The line behind the last one that belongs to a line, empty lines between aside."""
+    stop = last = start + 1
+    while stop < end and (state.isEmpty(stop) or belongs(stop)):
+        last = last if state.isEmpty(stop) else stop + 1
+        stop += 1
+    return last
+
+
+def read_indented(state: StateBlock, start: int, stop: int, indent: int) -> None:
+    """Read the blocks in some lines as if their indentation were none."""
+    before = state.lineMax, state.blkIndent
+    state.lineMax, state.blkIndent = stop, indent
+    state.md.block.tokenize(state, start, stop)
+    state.lineMax, state.blkIndent = before
+    state.line = stop
 
 
 def _goes_on(state: StateBlock, number: int, end: int, indent: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from dragoman.documents.markdown.markdown_dialects import add_lines, line_of
+from dragoman.documents.markdown.markdown_dialects import add_lines, line_of, read_indented
 
 EXPRESSION = "expression"
 """The type of a token of JavaScript within a line, with its braces."""
@@ -101,11 +101,7 @@ def indented_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
     stop = start
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
-    before = state.lineMax, state.blkIndent
-    state.lineMax, state.blkIndent = stop, indent
-    state.md.block.tokenize(state, start, stop)
-    state.lineMax, state.blkIndent = before
-    state.line = stop
+    read_indented(state, start, stop, indent)
     return True
 
 

@@ -118,37 +118,38 @@ def find_elements(tokens: Sequence[MarkupToken]) -> Elements:
     return Elements(ends, limits)
 
 
-@dataclass(frozen=True)
-class MarkupReading:
-    """How the tokens of a format are read."""
-
-    splits: Callable[[int], bool]
-    """Whether the token with this index begins and ends a text."""
-    hides: Callable[[int], bool]
-    """Whether the element that begins there is not translated."""
-    collapses: bool
-    """Whether white space of any length is a space, and an empty line ends a text."""
-
-
 def mark_document(
-    tokens: Sequence[MarkupToken], elements: Elements, reading: MarkupReading
+    tokens: Sequence[MarkupToken],
+    elements: Elements,
+    splits: Callable[[int], bool],
+    hides: Callable[[int], bool],
+    *,
+    collapses: bool,
 ) -> MarkedDocument:
-    """The texts of a document, given all its tokens."""
-    marking = DocumentMarking(reading.collapses, is_page=True)
+    """The texts of a document.
+
+    Args:
+        tokens: all of it.
+        elements: of the tokens.
+        splits: whether the token with an index begins and ends a text.
+        hides: whether the element that begins there is not translated.
+        collapses: whether white space of any length is a space, and an empty line ends a text.
+    """
+    marking = DocumentMarking(collapses, is_page=True)
     index = 0
     while index < len(tokens):
         token, after = tokens[index], index + 1
-        if token.kind in ("open", "empty") and reading.hides(index):
+        if token.kind in ("open", "empty") and hides(index):
             after = _after_element(tokens, elements, index)
             raw = "".join(one.raw for one in tokens[index:after])
             # Without an end tag, it could swallow what is put behind it.
             is_ended = raw.endswith(">") or _ends_reading(tokens, index, after)
-            if reading.splits(index) or not is_ended:
+            if splits(index) or not is_ended:
                 marking.split(raw)
             else:
                 content, is_shown = _content(tokens[index:after]), token.name not in _READINGS
                 marking.add(MarkupPiece("atom", raw, token.name, content, is_shown))
-        elif reading.splits(index):
+        elif splits(index):
             marking.split(token.raw)
         elif token.kind == "text":
             marking.add_text(token.raw)

@@ -45,7 +45,6 @@ def read_items(
     ``read_blocks`` reads elements that may hold paragraphs.
     """
     reader = _ItemReader(tokens, markup, read_blocks)
-    reader.read()
     return joined_pairs(reader.items), reader.raw()
 
 
@@ -86,6 +85,7 @@ class _ItemReader:
         self._count = 0
         self._is_spaced = True  # whether white space that comes next would not be seen
         self.items: list[Item] = []
+        self._read(1, len(tokens) - 1)
 
     def raw(self) -> Parts:
         """All of the paragraph, as it is written."""
@@ -95,9 +95,6 @@ class _ItemReader:
             parts += [*(token.raw for token in self._tokens[place:start]), *nested]
             place = stop
         return merged([*parts, *(token.raw for token in self._tokens[place:])])
-
-    def read(self) -> None:
-        self._read(1, len(self._tokens) - 1)
 
     def _read(self, index: int, last: int) -> None:
         while index < last:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from typing_extensions import override
@@ -65,7 +65,11 @@ class CodedValue(StringValue):
         self._without_sections = "".join(_section_as_text(token) for token in tokens)
         tokens, flows = _without_flows(tokens)
         self._flows = [CodedValue(one, collapses=collapses, syntax=syntax) for one in flows]
-        self._document = MarkedDocument(list(_parts(tokens, syntax, collapses=collapses)))
+        pieces = list(coded_pieces(tokens, syntax))
+        if not collapses:
+            pieces = [part for piece in pieces for part in line_pieces(piece)]
+        parts = written_parts(pieces, escaped, syntax, collapses=collapses)
+        self._document = MarkedDocument(list(parts))
         self._own = len(self._document.texts)
         self.texts = [
             *self._document.texts,
@@ -86,7 +90,8 @@ class CodedValue(StringValue):
         source, written = html.unescape(self._without_sections), html.unescape(bare)
         if not same_placeholders(source, written, self._syntax):
             return self.source
-        return _with_sections(in_order(self._without_sections, joined, self._syntax))
+        ordered = in_order(self._without_sections, joined, self._syntax)
+        return SECTIONS.sub(lambda section: as_section(unescaped(section[1])), ordered)
 
     def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
         """A translation with the content of its codes; None if it cannot be written."""
@@ -134,11 +139,6 @@ def section_text(token: MarkupToken) -> str | None:
 def as_section(text: str) -> str:
     """A text as a section of CDATA, or as two if it contains the end of a section."""
     return f"{SECTION}{text.replace(SECTION_END, ']]]]><![CDATA[>')}{SECTION_END}"
-
-
-def _with_sections(joined: str) -> str:
-    """A translation whose sections have what is escaped in them as it is written there."""
-    return SECTIONS.sub(lambda one: as_section(unescaped(one[1])), joined)
 
 
 def _section_as_text(token: MarkupToken) -> str:
@@ -225,15 +225,6 @@ def _written_text(
         return writing(without_stray(text, plain, placeholders, syntax))
 
     return WrittenText(**vars(marked), writing=write)
-
-
-def _parts(
-    tokens: Sequence[MarkupToken], syntax: StringSyntax, *, collapses: bool
-) -> Iterator[str | MarkedText]:
-    pieces: Iterable[MarkupPiece] = coded_pieces(tokens, syntax)
-    if not collapses:
-        pieces = (part for piece in pieces for part in line_pieces(piece))
-    yield from written_parts(list(pieces), escaped, syntax, collapses=collapses)
 
 
 def coded_pieces(
