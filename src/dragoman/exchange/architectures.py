@@ -51,11 +51,7 @@ _SUFFIXES = {
 
 
 def architecture(path: Path) -> str | None:
-    """The name of a model, by its configuration or its files; None if unknown.
-
-    Args:
-        path: a directory or a file.
-    """
+    """The name of a model, by its configuration or its files; None if unknown."""
     if path.is_file():
         return _SUFFIXES.get(path.suffix.lower())
     try:

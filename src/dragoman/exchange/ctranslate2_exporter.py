@@ -63,9 +63,6 @@ class CTranslate2Exporter(Exporter):
 
     Args:
         quantisation: type of the weights, one of :data:`QUANTISATIONS`; float32 if not given.
-
-    Raises:
-        ConfigError: CTranslate2 has no such type.
     """
 
     name = "ctranslate2"

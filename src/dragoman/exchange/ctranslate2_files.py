@@ -78,12 +78,7 @@ class _Stream:
 
 
 def read_binary(file: Path) -> Binary:
-    """The content of ``model.bin``.
-
-    Raises:
-        ConfigError: it is of a version, or has a type, that is not known.
-        DataError: it is missing or damaged.
-    """
+    """The content of ``model.bin``."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -91,12 +91,7 @@ class Attributes:
 
     @classmethod
     def of(cls, binary: Binary, where: Path) -> Attributes:
-        """Those of a model.
-
-        Args:
-            binary: content of ``model.bin``.
-            where: that file, for messages.
-        """
+        """Those of a model in the file ``where``; refuses other kinds of models."""
         if binary.specification not in _NAMES or not (
             _FIRST_REVISION <= binary.revision <= _LAST_REVISION
         ):
@@ -134,11 +129,7 @@ class Attributes:
         return next((self.values[name] for name in names if name in self.values), default)
 
     def both(self, name: str, default: float) -> float:
-        """An attribute that encoder and decoder must have in common here.
-
-        Raises:
-            ConfigError: they differ.
-        """
+        """An attribute that encoder and decoder must have in common here."""
         sides = [self.take(f"{side}.{name}", name, default=default) for side in SIDES]
         if sides[0] != sides[1]:
             raise ConfigError(

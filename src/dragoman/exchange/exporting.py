@@ -79,12 +79,7 @@ def export_model(
 
 
 def check_exportable(saved: SavedModel, exporter: Exporter) -> None:
-    """Refuse models that do not translate.
-
-    Raises:
-        ConfigError: it reads no source, writes labels, has no trained target side, or needs a
-            grammar.
-    """
+    """Refuse models that do not translate, or whose outputs need a grammar."""
     config = saved.config
     if not config.model.reads_source or config.model.writes_labels or not config.translates:
         kind = "an encoder alone"
@@ -200,15 +195,7 @@ def _search(config: SavedConfig) -> str:
 
 
 def exporter_to(target: str, quantisation: str | None = None) -> Exporter:
-    """The exporter to another program.
-
-    Args:
-        target: one of :data:`EXPORTERS`.
-        quantisation: type of the weights, such as ``int8``; float32 by default.
-
-    Raises:
-        ConfigError: there is none of that name, or it does not quantise.
-    """
+    """The exporter to another program."""
     if target not in EXPORTERS:
         raise ConfigError(f"no export to {target}; choose one of: {', '.join(EXPORTERS)}")
     if quantisation is not None and target not in QUANTISED:

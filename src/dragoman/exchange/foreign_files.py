@@ -77,11 +77,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
 
 
 def read_shards(index: Path) -> dict[str, Tensor]:
-    """The tensors of a model whose weights are in several files, which an index names.
-
-    Args:
-        index: such as ``model.safetensors.index.json`` of Hugging Face.
-    """
+    """The tensors of a model whose weights are in several files, which an index names."""
     places = read_object(index).get("weight_map")
     if not isinstance(places, dict) or not places:
         raise DataError(f"{index}: weight_map: expected names of weights and of their files")
@@ -99,12 +95,7 @@ def read_shards(index: Path) -> dict[str, Tensor]:
 
 
 class ForeignWeights:
-    """Weights under the names of another toolkit, which are taken one by one.
-
-    Args:
-        tensors: by the toolkit's names.
-        where: the file, for messages.
-    """
+    """Weights of the file ``where`` under another toolkit's names, which are taken one by one."""
 
     def __init__(self, tensors: Mapping[str, Tensor], where: Path) -> None:
         self._tensors = dict(tensors)

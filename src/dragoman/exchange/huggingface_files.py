@@ -83,12 +83,7 @@ class HuggingfaceOptions(ForeignOptions):
 
     @classmethod
     def of(cls, directory: Path, kind: str) -> Self:
-        """Both files of a model.
-
-        Args:
-            directory: of the model.
-            kind: the ``model_type`` that it must have.
-        """
+        """Both files of a model, whose ``model_type`` must be ``kind``."""
         path = directory / CONFIG_FILE
         values = read_object(path)
         if (own := values.get("model_type")) != kind:

@@ -71,10 +71,6 @@ def import_model(
         toolkit: one of :data:`IMPORTERS`; recognised if not given.
         languages: of source and target, where the files do not say them; they win.
         tell: called with a line about what is being done.
-
-    Raises:
-        ConfigError: ``output`` exists, a language is no tag, or no family here can express the
-            model.
     """
     for language in languages:
         if language is not None and not _LANGUAGE.fullmatch(language):
@@ -84,14 +80,7 @@ def import_model(
 
 
 def importer_from(toolkit: str) -> Importer:
-    """The importer of a toolkit's models.
-
-    Args:
-        toolkit: one of :data:`IMPORTERS`.
-
-    Raises:
-        ConfigError: there is none of that name.
-    """
+    """The importer of a toolkit's models, by its name in :data:`IMPORTERS`."""
     if toolkit not in IMPORTERS:
         raise ConfigError(f"no import from {toolkit}; choose one of: {', '.join(IMPORTERS)}")
     module, name = IMPORTERS[toolkit]
@@ -100,12 +89,7 @@ def importer_from(toolkit: str) -> Importer:
 
 
 def importer_of(path: Path) -> Importer:
-    """The importer that recognises a directory or file by the names of its files.
-
-    Raises:
-        ConfigError: several do, so that the user must choose.
-        DataError: nothing is there, or nobody recognises it.
-    """
+    """The importer that recognises a directory or file by the names of its files."""
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
     found = [importer for importer in _usable() if importer.recognises(path)]

@@ -86,7 +86,7 @@ def read_pickled(path: Path) -> Any:
     allowed: list[Any] = [*ALLOWED, *map(_stand_in, REPLACED)]
     try:
         with torch.serialization.safe_globals(allowed):
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            values = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise DataError(f"{path}: {_explained(str(error))}") from error
     except OSError as error:
@@ -96,18 +96,18 @@ def read_pickled(path: Path) -> Any:
             f"{path}: damaged, or no checkpoint of PyTorch ({type(error).__name__}: "
             f"{_one_line(error)}); download it again"
         ) from error
-    _check_extent(found, path)
-    return found
+    _check_extent(values, path)
+    return values
 
 
-def _check_extent(found: object, path: Path) -> None:
+def _check_extent(whole: object, path: Path) -> None:
     """Refuse values that are small in a file and endless when they are compared or shown.
 
     A pickle may refer to a part many times: 40 lists, each with the one before ten times, have more
     values than a computer can count.
     """
     known: dict[int, tuple[int, int]] = {}  # values and levels of a container, by its id
-    waiting: list[tuple[object, bool]] = [(found, False)]
+    waiting: list[tuple[object, bool]] = [(whole, False)]
     while waiting:
         value, is_left = waiting.pop()
         parts = _parts(value)
@@ -142,35 +142,28 @@ def _parts(value: object) -> Collection[object]:
     return value if isinstance(value, (list, tuple, set, frozenset)) else ()
 
 
-def tensors_in(found: object, path: Path, what: str = "weights") -> dict[str, Tensor]:
-    """A mapping of names to tensors, checked.
+def tensors_in(values: object, path: Path, what: str = "weights") -> dict[str, Tensor]:
+    """The values of a pickle as a mapping of names to tensors, checked.
 
     Args:
-        found: part of what :func:`read_pickled` returned.
+        values: part of the result of :func:`read_pickled`.
         path: the file, for messages.
-        what: what it should hold, for messages.
-
-    Raises:
-        DataError: it is not such a mapping, or a tensor claims more than the file holds.
+        what: expected content, for messages.
     """
-    if not isinstance(found, dict) or not found:
+    if not isinstance(values, dict) or not values:
         raise DataError(f"{path}: holds no {what} where they are expected")
-    for name, tensor in found.items():
+    for name, tensor in values.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise DataError(
                 f"{path}: holds {str(name)!r:.80} of type {type(tensor).__name__} among the "
                 f"{what}, where only tensors are expected"
             )
         check_tensor(name, tensor, path)
-    return found
+    return values
 
 
 def check_tensor(name: str, tensor: Tensor, path: Path) -> None:
-    """Refuse a tensor that would take more memory than the file that holds it.
-
-    Raises:
-        DataError: it is sparse or quantised, or repeats its content without end.
-    """
+    """Refuse a tensor that is sparse or quantised, or takes more memory than the file holds."""
     plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not plain or tensor.is_meta:
         raise DataError(f"{path}: {named([name])} is no plain tensor; convert it to float32 first")
@@ -201,11 +194,11 @@ def _check_size(path: Path) -> None:
 
 def _explained(message: str) -> str:
     """A message of PyTorch's restricted reader, in a line of ours."""
-    found = _REFUSED.search(message)
-    if found is None:
+    refused = _REFUSED.search(message)
+    if refused is None:
         return f"damaged, or no checkpoint of PyTorch ({_one_line(message)}); download it again"
     return (
-        f"holds {found[1]}, which is not data: reading it could run code of whoever wrote the "
+        f"holds {refused[1]}, which is not data: reading it could run code of whoever wrote the "
         "file, so it is refused; save the weights alone, with the toolkit that wrote them, as "
         "safetensors or a state_dict"
     )

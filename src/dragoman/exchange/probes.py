@@ -38,13 +38,7 @@ class Probe:
 
 
 def probes(saved: SavedModel, count: int = COUNT, seed: int = 1) -> list[Probe]:
-    """Draw pairs of all lengths up to 24 pieces, and score them with the model.
-
-    Args:
-        saved: a model that reads a source.
-        count: number of pairs.
-        seed: seed of the pieces.
-    """
+    """Draw pairs of all lengths up to 24 pieces, and score them with a model that reads sources."""
     rng = random.Random(seed)
     longest = min(saved.model.position_limit or _LONGEST, _LONGEST) - 1
     pieces = [_ordinary(vocabulary) for vocabulary in saved.vocabularies]

@@ -46,9 +46,6 @@ def numbered_sides(
         languages: of source and target, if known; a file may be named after one.
         where: the file of the dictionaries, for messages.
         named: names of the files, if the model has them.
-
-    Raises:
-        ConfigError: text is split in a way that is not known here.
     """
     found: list[Numbered] = []
     notes: list[str] = []

@@ -45,17 +45,6 @@ Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """A new calibration, and how reliable it is on its own text."""
-
-    calibration: Calibration
-    reliability: Reliability
-    """By cross-validation: each line is judged by a calibration on other lines."""
-    left_out: int
-    """Lines that could not be translated."""
-
-
-@dataclass(frozen=True)
 class MeasuredConfidence:
     """How reliable a calibration is on a text."""
 
@@ -73,8 +62,8 @@ def calibrate(
     *,
     name: str,
     progress: Progress = lambda done: None,
-) -> Calibrated:
-    """Calibrate a system.
+) -> MeasuredConfidence:
+    """Calibrate a system, and measure by cross-validation how reliable it is on the same text.
 
     Args:
         system: translates the lines; its own confidence is not used.
@@ -83,10 +72,6 @@ def calibrate(
         criterion: decides when a translation is right.
         name: of the text.
         progress: called with the number of lines translated so far.
-
-    Raises:
-        DataError: fewer than 100 lines, or nearly all of them are right or nearly none.
-        DragomanError: the system cannot be opened, or draws samples.
     """
     check_calibrates(system)
     opened = open_system(system.model_copy(update={"confidence": False}))
@@ -96,12 +81,12 @@ def calibrate(
     measuring = _MeasuringEngine(build_engine(opened))
     terms = open_terms(system, [opened])
     with Translator.over(opened, measuring, terms=terms) as translator:
-        found = translator.translate_nbest(sources, progress=progress)
-    lines = sorted(measuring.found)
+        translations = translator.translate_nbest(sources, progress=progress)
+    lines = sorted(measuring.measured)
     _check_enough(name, len(lines))
-    measured = np.array([measuring.found[line] for line in lines])
+    measured = np.array([measuring.measured[line] for line in lines])
     right = criterion.holds(
-        [found[line][0].text for line in lines], [references[line] for line in lines]
+        [translations[line][0].text for line in lines], [references[line] for line in lines]
     )
     outcomes = np.array(right, dtype=np.float64)
     _check_both(name, outcomes, criterion)
@@ -116,7 +101,7 @@ def calibrate(
         conditions=conditions_of(opened),
     )
     judged = reliability(cross_validated(measured, outcomes).tolist(), right)
-    return Calibrated(calibration, judged, len(sources) - len(lines))
+    return MeasuredConfidence(calibration, judged, len(sources) - len(lines))
 
 
 def measure_reliability(
@@ -132,19 +117,14 @@ def measure_reliability(
         sources: lines to translate.
         references: one translation of each.
         progress: called with the number of lines translated so far.
-
-    Raises:
-        ConfigError: the system has no calibration.
-        DataError: no line can be translated.
-        DragomanError: the system cannot be opened.
     """
     check_calibrates(system)
     with Translator.of(system) as translator:
         calibration = read_calibration(calibration_path(system))
-        found = translator.translate_nbest(sources, progress=progress)
+        translations = translator.translate_nbest(sources, progress=progress)
     judged = [
         (best.text, reference, best.confidence)
-        for (best, *_), reference in zip(found, references, strict=True)
+        for (best, *_), reference in zip(translations, references, strict=True)
         if best.confidence is not None
     ]
     if not judged:
@@ -157,11 +137,7 @@ def measure_reliability(
 
 
 def check_calibrates(system: TranslationSystem) -> None:
-    """Check that a system translates by one search.
-
-    Raises:
-        ConfigError: it has a pivot, or chooses among several.
-    """
+    """Check that a system translates by one search."""
     if system.pivot is not None or system.chooses_route:
         raise ConfigError(
             "confidence is calibrated for one search, and this system has several; calibrate the "
@@ -186,15 +162,16 @@ def cross_validated(
         outcomes: 0 or 1, ``(rows,)``.
     """
     folds = np.arange(len(outcomes)) * FOLDS // len(outcomes)
-    found = np.empty(len(outcomes))
+    probabilities = np.empty(len(outcomes))
     for fold in range(FOLDS):
         inside = folds == fold
         others = outcomes[~inside]
         if others.min() == others.max():  # all lines of one kind are neighbours
-            found[inside] = others[0]
-            continue
-        found[inside] = fit_logistic(measured[~inside], others).probabilities(measured[inside])
-    return found
+            probabilities[inside] = others[0]
+        else:
+            model = fit_logistic(measured[~inside], others)
+            probabilities[inside] = model.probabilities(measured[inside])
+    return probabilities
 
 
 def _check_enough(name: str, lines: int) -> None:
@@ -221,15 +198,11 @@ def _check_both(name: str, outcomes: NDArray[np.float64], criterion: Criterion) 
 
 
 class _MeasuringEngine(Engine):
-    """Another engine's hypotheses; keeps the measurements of the best hypotheses.
-
-    Args:
-        engine: carries out the searches; closed with this engine.
-    """
+    """Another engine, which it closes; keeps the measurements of the best hypotheses."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.found: dict[int, tuple[float, ...]] = {}
+        self.measured: dict[int, tuple[float, ...]] = {}
         """By the number of the line."""
 
     @property
@@ -242,9 +215,9 @@ class _MeasuringEngine(Engine):
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
         for searched in self._engine.search(batches, config):
-            (numbers, sources, *_), found = searched
-            for number, source, (best, *_) in zip(numbers, sources, found, strict=True):
-                self.found[number] = measure(best, len(source))
+            (numbers, sources, *_), hypotheses = searched
+            for number, source, (best, *_) in zip(numbers, sources, hypotheses, strict=True):
+                self.measured[number] = measure(best, len(source))
             yield searched
 
     @override

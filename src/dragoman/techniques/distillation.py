@@ -78,17 +78,7 @@ class Distillation:
     """Also train on the real pairs, each repeated this many times as often as its translation."""
 
     def carry_out(self, host: Host) -> Distilled:
-        """Translate and train what is not finished.
-
-        Args:
-            host: shows the work and trains the student.
-
-        Raises:
-            ConfigError: the teacher does not fit the student's text, or the run was begun with
-                other settings.
-            InterruptedRunError: a signal came; the same command resumes.
-            DragomanError: the errors of translation and training.
-        """
+        """Translate and train what is not finished."""
         check(self.student, self.teacher)
         config = self.recipe()
         with begin(self.run):
@@ -146,11 +136,7 @@ class Distillation:
         return self.run / SYNTHETIC_DIRECTORY / f"train-{number}"
 
     def recipe(self) -> ExperimentConfig:
-        """The student's recipe with the teacher's translations as its training text.
-
-        Raises:
-            ConfigError: the translations do not fit it, such as a weight that is out of range.
-        """
+        """The student's recipe with the teacher's translations as its training text."""
         train: list[CorpusPart] = []
         for number, part in enumerate(self.student.data.train):
             if not part.has_source:
@@ -164,20 +150,14 @@ class Distillation:
         return with_train_parts(self.student, train, "the recipe with translations")
 
     def _begun(self, config: ExperimentConfig) -> Experiment | None:
-        """The student's run, or None if it does not exist or is still being translated.
-
-        Raises:
-            ConfigError: it was begun with other settings, or a model or vocabulary that training
-                begins with does not fit.
-            DragomanError: a model or vocabulary that training begins with is missing or damaged.
-        """
+        """The student's run, or None if it does not exist or is still being translated."""
         if not (self.run / CONFIG_FILE).is_file():
             _check_begins(config)
             return None
         experiment = Experiment.open(self.run)
-        found = experiment.config
-        wanted = plain_values(as_decided(completed(config), found))
-        if changed := list(changed_keys(plain_values(found), wanted)):
+        begun = experiment.config
+        wanted = plain_values(as_decided(completed(config), begun))
+        if changed := list(changed_keys(plain_values(begun), wanted)):
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); continue it "
                 f"with 'dragoman resume {in_shell(self.run)}', or choose another directory with "
@@ -187,12 +167,7 @@ class Distillation:
 
 
 def _check_begins(config: ExperimentConfig) -> None:
-    """Check that training can begin with the models and the vocabulary that a recipe names.
-
-    Raises:
-        ConfigError: a model does not fit, or a kept vocabulary lacks a tag.
-        DragomanError: a model or the vocabulary is missing or damaged.
-    """
+    """Check that training can begin with the models and the vocabulary that a recipe names."""
     parent = check_parents(completed(config))
     tagged = {**config.parts_by_key(), **config.general_text()}
     check_tags(config.full_vocabulary(), parent, tagged)
@@ -204,12 +179,7 @@ def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextM
 
 
 def check(student: ExperimentConfig, teacher: TranslationSystem | TeacherConfig) -> None:
-    """Check before the work starts that the teacher fits the student's text.
-
-    Raises:
-        ConfigError: the teacher does not fit.
-        DataError: a file of the teacher cannot be read.
-    """
+    """Check before the work starts that the teacher fits the student's text."""
     _check_student(student)
     for number, part in distilled_parts(student):
         if isinstance(teacher, TeacherConfig):
@@ -219,30 +189,21 @@ def check(student: ExperimentConfig, teacher: TranslationSystem | TeacherConfig)
 
 
 def _check_student(student: ExperimentConfig) -> None:
-    """Check that a student can learn from any teacher.
-
-    Raises:
-        ConfigError: it cannot.
-    """
-    if not student.model.reads_source:
+    """Check that a student can learn from any teacher."""
+    model, objective = student.model, student.training.objective
+    other = None
+    if not model.reads_source:
+        other = f"the student is a language model (model.family: {model.family})"
+    elif model.writes_labels:
+        other = "the student is a classifier, which writes labels"
+    elif not objective.translates:
+        other = f"training.objective: {objective.kind} trains no translator"
+    if other is not None:
+        raise ConfigError(f"{other}; a teacher's translations are for a model that translates")
+    if objective.reads_alignments:
         raise ConfigError(
-            f"the student is a language model (model.family: {student.model.family}); a teacher's "
-            "translations are for a model that translates"
-        )
-    if student.model.writes_labels:
-        raise ConfigError(
-            "the student is a classifier, which writes labels; a teacher's translations are for a "
-            "model that translates"
-        )
-    if not student.training.objective.translates:
-        raise ConfigError(
-            f"training.objective: {student.training.objective.kind} trains no translator; a "
-            "teacher's translations are for a model that translates"
-        )
-    if student.training.objective.reads_alignments:
-        raise ConfigError(
-            f"training.objective: {student.training.objective.kind} needs word alignments, which "
-            "a teacher's translations lack; choose another objective"
+            f"training.objective: {objective.kind} needs word alignments, which a teacher's "
+            "translations lack; choose another objective"
         )
     if student.data.context is not None:
         raise ConfigError(
@@ -254,11 +215,7 @@ def _check_student(student: ExperimentConfig) -> None:
 
 
 def _check_system(teacher: TranslationSystem, number: int, part: CorpusPart) -> None:
-    """Check that the models of a teacher translate a training part.
-
-    Raises:
-        ConfigError: they do not.
-    """
+    """Check that the models of a teacher translate a training part."""
     if teacher.chooses_route and part.direction.source_language in _UNNAMED:
         raise ConfigError(
             f"data.train.{number}: its source language chooses among the teacher's routes; "
@@ -274,11 +231,7 @@ def _check_system(teacher: TranslationSystem, number: int, part: CorpusPart) -> 
 def _asked_directions(
     teacher: TranslationSystem, wanted: Direction
 ) -> Iterator[tuple[Path, Direction]]:
-    """Each model of a teacher, with its direction of translation.
-
-    Raises:
-        ConfigError: the teacher pivots through one of the two languages.
-    """
+    """Each model of a teacher, with its direction of translation."""
     ends = [wanted.source_language, wanted.target_language]
     if teacher.pivot is not None:
         if (middle := teacher.pivot.language) in ends:
@@ -350,10 +303,8 @@ def _routed(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
 def _without(part: CorpusPart, kind: type[TransformConfig]) -> CorpusPart:
     """The part without those transforms of class ``kind`` that run once."""
     once = len(part.prepared_transforms)
-    transforms = [
-        one for n, one in enumerate(part.transforms) if n >= once or not isinstance(one, kind)
-    ]
-    return part.model_copy(update={"transforms": tuple(transforms)})
+    others = (change for change in part.transforms[:once] if not isinstance(change, kind))
+    return part.model_copy(update={"transforms": (*others, *part.transforms[once:])})
 
 
 def _is_finished(experiment: Experiment) -> bool:

@@ -45,12 +45,7 @@ class Host(Protocol):
 
 
 def train_to_repeat(experiment: Experiment, host: Host) -> None:
-    """Train a run of a technique, whose own command resumes it.
-
-    Raises:
-        InterruptedRunError: a signal came; the message names that command instead of ``resume``.
-        DragomanError: as for :meth:`Host.train`.
-    """
+    """Train a run of a technique, whose own command resumes it."""
     try:
         host.train(experiment)
     except InterruptedRunError as error:

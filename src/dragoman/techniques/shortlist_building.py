@@ -43,10 +43,6 @@ def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Itera
 
     Returns:
         Vocabularies, the number of pairs, and their ids.
-
-    Raises:
-        ConfigError: the directory is not a run.
-        DragomanError: the text was not kept, and cannot be prepared again.
     """
     if not is_run(run):
         raise ConfigError(
@@ -70,10 +66,6 @@ def pairs_of_files(
         model: a model or run.
         part: the files.
         limit: maximum number of pairs, the first ones; None for all.
-
-    Raises:
-        SavedError: the model does not exist.
-        DataError: while the pairs are read: a file is missing or wrong.
     """
     vocabularies = Vocabularies.load(home_of(model_directory(model)))
 
@@ -88,12 +80,7 @@ def pairs_of_files(
 
 
 def check_translation_model(model: Path) -> None:
-    """Check that a model reads sources, whose pieces a shortlist needs.
-
-    Raises:
-        ConfigError: it is a language model or a classifier.
-        SavedError: it does not exist.
-    """
+    """Check that a model reads sources, whose pieces a shortlist needs."""
     config = read_config(home_of(model_directory(model)) / CONFIG_FILE).model
     if not config.reads_source or config.writes_labels:
         raise ConfigError(f"{model}: not a translation model, so it has no use for a shortlist")
@@ -113,9 +100,6 @@ def count_links(
         pairs: source and target ids; they are read once.
         text: name of the text.
         progress: called with the number of pairs read so far.
-
-    Raises:
-        DataError: there are no pairs.
     """
     links = PieceLinks(*map(len, vocabularies))
     links.add(_counted(pairs, progress))
@@ -166,9 +150,10 @@ def with_copies(table: PieceTable, vocabularies: Vocabularies) -> PieceTable:
     known = {piece: number for number, piece in enumerate(target.pieces(range(len(target))))}
     lists = []
     for number, piece in enumerate(source.pieces(range(len(source)))):
-        same = known.get(piece)
-        found = table.of(number)
-        lists.append(found if same is None or same in found else np.append(found, same))
+        likeliest, same = table.of(number), known.get(piece)
+        if same is not None and same not in likeliest:
+            likeliest = np.append(likeliest, same)
+        lists.append(likeliest)
     starts = np.cumsum([0, *map(len, lists)])
     return PieceTable(starts, np.concatenate(lists).astype(np.int64))
 

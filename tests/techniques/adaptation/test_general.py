@@ -77,7 +77,7 @@ def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
     found = drawn(model, choice, tmp_path / "text")
     assert (found.origin, list(found.dev_sets)) == ("replay", ["general"])
     assert found.may_lose == MAY_LOSE, "its references are not the model's own"
-    assert "departs" not in found.told()
+    assert "departs" not in found.described()
     pairs = [pair for part in found.parts for pair in read_pairs(part)]
     assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
     with Translator.load(model, device="cpu") as translator:
@@ -125,7 +125,7 @@ def test_translations_of_the_model_itself_may_change_more(
     (tmp_path / "lines").write_text(lines, encoding="utf-8")
     found = drawn(model, GeneralChoice(replay=tmp_path / "lines"), tmp_path / "text")
     assert (list(found.dev_sets), found.may_lose) == (["general"], MAY_DIFFER)
-    assert "how far it departs from what it said before" in found.told()
+    assert "how far it departs from what it said before" in found.described()
 
 
 def test_every_dev_set_of_the_run_keeps_a_name(

@@ -21,10 +21,10 @@ from dragoman.core.errors import InterruptedRunError, StorageError
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import is_run
 from dragoman.saved.weights import weights_digest
-from dragoman.techniques.backtranslation import filters, rounds
+from dragoman.techniques.backtranslation import rounds
 from dragoman.techniques.backtranslation.directory import opened, record
+from dragoman.techniques.backtranslation.monolingual import prepare_texts, source_lines
 from dragoman.techniques.backtranslation.rounds import BackTranslation, carry_out
-from dragoman.techniques.backtranslation.texts import prepare_texts, source_lines
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.translation import synthesis
@@ -265,7 +265,7 @@ class TestInterrupted:
 
         with opened(directory, None, {}) as plan:
             with monkeypatch.context() as patch, pytest.raises(StorageError, match="disk is full"):
-                patch.setattr(filters, "write_text", refuse)
+                patch.setattr(rounds, "write_text", refuse)
                 carry_out(plan, CommandLineHost(), shard_lines=SHARD)
             with monkeypatch.context() as patch:  # only the filters are repeated
                 patch.setattr(CommandLineHost, "train", None)

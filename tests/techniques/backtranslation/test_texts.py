@@ -21,16 +21,20 @@ from dragoman.search import SamplingConfig
 from dragoman.techniques.backtranslation import monolingual
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.directory import BackTranslationPlan
-from dragoman.techniques.backtranslation.filters import filter_pairs
-from dragoman.techniques.backtranslation.monolingual import ChosenLines, choose_lines, take
+from dragoman.techniques.backtranslation.monolingual import (
+    ChosenLines,
+    choose_lines,
+    pairs_limit,
+    take,
+)
 from dragoman.techniques.backtranslation.parts import count_real_pairs, with_synthetic
 from dragoman.techniques.backtranslation.reversal import reversed_recipe
+from dragoman.techniques.backtranslation.rounds import filter_pairs
 from dragoman.techniques.backtranslation.selection_reports import (
     PairReport,
     TextReport,
     read_report,
 )
-from dragoman.techniques.backtranslation.texts import pairs_limit
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.formats import Pair
 

@@ -137,8 +137,7 @@ def _domain(
     """In-domain text, from a recipe or from files."""
     from dragoman.core.config import override
     from dragoman.recipe import relocated
-    from dragoman.techniques.adaptation.domain import DOMAIN, Domain
-    from dragoman.techniques.adaptation.domain_recipe import read_domain
+    from dragoman.techniques.adaptation.domain import DOMAIN, Domain, read_domain
     from dragoman.workflows.material import find_material
 
     of_files = ("source", "target", "file_format", "dev", "test")

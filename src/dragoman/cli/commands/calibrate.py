@@ -22,7 +22,7 @@ from dragoman.workflows.results import print_json
 if TYPE_CHECKING:
     from dragoman.evaluation.criterion import Criterion
     from dragoman.saved.system import TranslationSystem
-    from dragoman.techniques.calibrating import Calibrated, MeasuredConfidence
+    from dragoman.techniques.calibrating import MeasuredConfidence
     from dragoman.workflows.tuning import DevText
 
 
@@ -84,7 +84,6 @@ def calibrate(
     if check:
         options["confidence"] = True
     system = described(models, options)
-    found: Calibrated | MeasuredConfidence
     if check:
         text, written = _text(system, texts, dev_set, is_test=True), None
         found = _checked(system, text)
@@ -176,7 +175,7 @@ def _criterion(above: float | None, *, exact: bool) -> Criterion:
 
 def _calibrated(
     system: TranslationSystem, text: DevText, criterion: Criterion, place: Path
-) -> Calibrated:
+) -> MeasuredConfidence:
     """Calibrate and write the result."""
     from dragoman.saved.calibration import write_calibration
     from dragoman.techniques.calibrating import calibrate as calibrate_system
@@ -205,14 +204,12 @@ def _tell_left_out(lines: int) -> None:
         tell(f"{lines:,} lines cannot be translated and are left out")
 
 
-def _heading(found: Calibrated | MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
+def _heading(found: MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
     how = ", cross-validated" if is_new else f", calibrated on {found.calibration.text}"
     return f"{text.name}{how}\nright is: {found.calibration.right}"
 
 
-def _values(
-    found: Calibrated | MeasuredConfidence, text: DevText, written: Path | None
-) -> dict[str, Any]:
+def _values(found: MeasuredConfidence, text: DevText, written: Path | None) -> dict[str, Any]:
     calibration = found.calibration
     return {
         "text": text.name,

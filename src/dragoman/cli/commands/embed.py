@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,8 @@ def score(
         --dictionary /usr/share/dictd/freedict-deu-eng.index
     """
     from dragoman.core.errors import DataError
-    from dragoman.techniques.embedding.accuracy import word_accuracy
     from dragoman.techniques.embedding.vectors_origin import read_origin
+    from dragoman.techniques.embedding.word_translation import word_accuracy
     from dragoman.text.terms.bilingual_dictionary import read_dictionary
     from dragoman.text.word_vectors import read_vectors
 
@@ -168,7 +169,7 @@ def score(
         one, other, entries, str(dictionary), maximum=asked, neighbours=neighbours
     )
     if as_json:
-        print_json(found.to_json())
+        print_json(asdict(found))
         return
     for name, precision in (("CSLS", found.csls), ("nearest", found.nearest)):
         click.echo(f"{name:<8} P@1 {precision.p1:5.1f}   P@5 {precision.p5:5.1f}")
@@ -204,7 +205,7 @@ def translate(
     """
     from dragoman.core.errors import DataError
     from dragoman.techniques.embedding.vectors_origin import read_origin
-    from dragoman.techniques.embedding.word_by_word import WordByWord
+    from dragoman.techniques.embedding.word_translation import WordByWord
     from dragoman.text.tokens import space_spans, word_spans
     from dragoman.text.word_vectors import read_vectors
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,7 @@ def _values(report: FilterReport, corpus: ScoredCorpus, outputs: Sequence[Path])
         "output": [str(path) for path in outputs],
         "scores": str(corpus.path),
         "tokens_per_second": corpus.tokens_per_second,
-        **report.to_json(),
+        **asdict(report),
     }
 
 

@@ -1,4 +1,4 @@
-"""In-domain text as given, and as copied into the run of its adaptation."""
+"""In-domain text as given or read from a recipe, and as copied into the run of its adaptation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.errors import DataError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.recipe_library import found_recipe
+from dragoman.recipe import read_values
+from dragoman.recipe.description import has_sets_by_name
 from dragoman.techniques.adaptation.domain_texts import (
     filled_pairs,
     keys_by_language,
@@ -15,6 +19,7 @@ from dragoman.techniques.adaptation.domain_texts import (
     undivided,
     written,
 )
+from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.corpora.cleaning import held_out_keys
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
@@ -38,6 +43,64 @@ class Domain:
     """The user's recipe, for messages."""
 
 
+def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -> Domain:
+    """The in-domain text that a recipe describes, whose other values are overrides.
+
+    A part of one direction without tags gets the tags of the model for that direction.
+
+    Args:
+        path: the recipe, whose ``data`` may have ``train``, ``dev`` and ``test``.
+        parent: the model to adapt.
+        settings: overrides such as ``training.max_steps=100``.
+    """
+    path = found_recipe(path)
+    values = read_values(path, settings)
+    data = values.pop("data", None)
+    if not isinstance(data, dict) or not isinstance(data.get("train"), list) or not data["train"]:
+        raise ConfigError(f"{path}: data.train: name the in-domain pairs there")
+    if "model" in values:
+        raise ConfigError(f"{path}: model: is that of {parent.path}; remove it")
+    languages = (
+        _language(values, "source_language", parent.config.source_language, path),
+        _language(values, "target_language", parent.config.target_language, path),
+    )
+
+    def part(given: Any, key: str) -> CorpusPart:
+        if not isinstance(given, dict):
+            raise ConfigError(f"{path}: {key}: should be a section of keys, found {given!r}")
+        resolved = parse(CorpusPart, given, f"{path}: {key}").resolved(*languages)
+        known = [own for own in parent.directions if own.name == resolved.direction.name]
+        if known and not resolved.tags and not resolved.transforms:
+            return resolved.model_copy(update={"tags": known[0].tags})
+        return resolved
+
+    train = tuple(part(given, f"data.train.{n}") for n, given in enumerate(data.pop("train")))
+    dev = data.pop("dev", None)
+    sets = dev if has_sets_by_name(dev) else {} if dev is None else {DOMAIN: dev}
+    tests = data.pop("test", None) or {}
+    if tests and not has_sets_by_name(tests):
+        raise ConfigError(
+            f"{path}: data.test: give each set a name, as in test: {{ui: {{path: ui.tsv, source: "
+            "en, target: de}}"
+        )
+    overrides = {**values, "data": data} if data else values
+    return Domain(
+        train,
+        {str(name): part(given, f"data.dev.{name}") for name, given in sets.items()},
+        {str(name): part(given, f"data.test.{name}") for name, given in tests.items()},
+        overrides,
+        path,
+    )
+
+
+def _language(values: dict[str, Any], key: str, known: str, path: Path) -> str:
+    """The language that a recipe names; by default, that of the model."""
+    language = values.get(key, known)
+    if not isinstance(language, str):  # YAML takes no for a truth value
+        raise ConfigError(f"{path}: {key}: should be a text, found {language}; put it in quotes")
+    return language
+
+
 @dataclass(frozen=True)
 class DomainText:
     """In-domain text as copied into the run."""
@@ -54,13 +117,6 @@ def domain_text(domain: Domain, folder: Path) -> DomainText:
     """The text to learn from, and the dev and test sets.
 
     All are copied, so that the files may change later.
-
-    Args:
-        domain: the text as given.
-        folder: for the copies.
-
-    Raises:
-        DataError: a text has no pairs, or all text to learn from is in test sets.
     """
     test = _kept_sets(domain.test, folder, "test")
     given, pairs, notes = _apart_from_tests(domain)
@@ -69,15 +125,15 @@ def domain_text(domain: Domain, folder: Path) -> DomainText:
         return DomainText(tuple(_copies(folder, DOMAIN, given, pairs).values()), dev, test, notes)
     split = split_parts(pairs)
     if repeats := not any(dev for _, dev in split):
-        split = [(one, one) for one in pairs]
+        split = [(own, own) for own in pairs]
         notes.append(
             f"{undivided(pairs)}: scores of {DOMAIN} are of the pairs themselves, and show what "
             "was learned by heart"
         )
     else:
         notes += [
-            f"{part.name}: {undivided([one])}: all are learned from, and no score is of them"
-            for part, one, (_, dev) in zip(given, pairs, split, strict=True)
+            f"{part.name}: {undivided([own])}: all are learned from, and no score is of them"
+            for part, own, (_, dev) in zip(given, pairs, split, strict=True)
             if not dev
         ]
     train = _copies(folder, DOMAIN, given, [rest for rest, _ in split])
@@ -90,13 +146,14 @@ def domain_text(domain: Domain, folder: Path) -> DomainText:
 def _apart_from_tests(domain: Domain) -> tuple[list[CorpusPart], list[list[Pair]], list[str]]:
     """The parts, their pairs without a side in a test set, and notes on the dropped pairs."""
     tests = keys_by_language(domain.test.values())
-    found, total = [], 0
+    given, left, total = [], [], 0
     for part in domain.train:
         pairs = filled_pairs(part)
         total += len(pairs)
         keys = tests.get(part.direction.target_language, frozenset())
-        found.append((part, [p for p in pairs if keys.isdisjoint(held_out_keys([p]))]))
-    given, left = [part for part, own in found if own], [own for _, own in found if own]
+        if apart := [pair for pair in pairs if keys.isdisjoint(held_out_keys([pair]))]:
+            given.append(part)
+            left.append(apart)
     lost = total - sum(map(len, left))
     if not left:
         raise DataError(

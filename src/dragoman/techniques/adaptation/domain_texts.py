@@ -24,11 +24,7 @@ _ENOUGH_CHARACTERS = 100  # and below that, no guess is worth a warning
 
 
 def filled_pairs(part: CorpusPart) -> list[Pair]:
-    """The pairs of a part that pass its filters and have both sides.
-
-    Raises:
-        DataError: the part has no such pairs, or cannot be read.
-    """
+    """The pairs of a part that pass its filters and have both sides."""
     pairs = [pair for pair in kept_pairs(part) if part.fills(pair)]
     if not pairs:
         raise DataError(f"{part.name}: no pair with both sides filled; give at least one")
@@ -90,9 +86,6 @@ def keys_by_language(parts: Iterable[CorpusPart]) -> dict[str, frozenset[int]]:
 
     Corpora of several languages often share their sources, so a source of one language need not be
     left out of the others.
-
-    Raises:
-        DataError: a part has no pairs, or cannot be read.
     """
     found: dict[str, frozenset[int]] = {}
     for part in parts:
@@ -143,13 +136,7 @@ def count_pairs(
     *,
     most: int | None = None,
 ) -> int:
-    """The number of pairs that :func:`sampled` can draw.
-
-    Args:
-        parts: the parts to draw from.
-        without: keys of pairs that must not be drawn, by their target language.
-        most: number at which counting stops.
-    """
+    """The number of pairs that :func:`sampled` can draw; counting stops at ``most``."""
     return sum(1 for _ in islice(_pairs_without(parts, without or {}), most))
 
 
@@ -169,10 +156,8 @@ def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]
 
     Args:
         parts: with their languages.
-        refuse: raise an error if most of the text is in another language.
-
-    Raises:
-        DataError: at least half of one side, of no fewer than 20 lines, is in another language.
+        refuse: raise an error if at least half of a side, of no fewer than 20 lines, is in another
+            language.
     """
     found = []
     for part in parts:

@@ -20,15 +20,21 @@ from dragoman.run.revision import ended_by, progress_of
 from dragoman.run.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model
 from dragoman.saved.weights import weights_digest
-from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
-from dragoman.techniques.adaptation.adaptation_recipe import recipe
+from dragoman.techniques.adaptation.adaptation_plan import (
+    ChosenVocabulary,
+    Method,
+    VocabularyChoice,
+    choose_vocabulary,
+    planned,
+    recipe,
+)
 from dragoman.techniques.adaptation.domain import Domain, domain_text
 from dragoman.techniques.adaptation.domain_texts import (
     TEXT_DIRECTORY,
     filled_pairs,
     language_warnings,
 )
-from dragoman.techniques.adaptation.general import GeneralChoice, GeneralText, general_text
+from dragoman.techniques.adaptation.general import GeneralChoice, general_text
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.adaptation.report import (
     AdaptationReport,
@@ -37,13 +43,7 @@ from dragoman.techniques.adaptation.report import (
     unlearned,
     write_report,
 )
-from dragoman.techniques.adaptation.vocabulary_choice import (
-    ChosenVocabulary,
-    VocabularyChoice,
-    choose_vocabulary,
-)
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.formats import Pair
 from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
 
@@ -79,18 +79,7 @@ class Adaptation:
     """Whether the model keeps its vocabulary or extends it; by default, extended if useful."""
 
     def carry_out(self, host: Host) -> Adapted:
-        """Do the remaining work.
-
-        Args:
-            host: shows the work and trains the run.
-
-        Raises:
-            ConfigError: the model cannot be adapted, there is no general text, or the run was begun
-                with other settings.
-            DataError: a text cannot be used.
-            InterruptedRunError: a signal came; the same command resumes.
-            DragomanError: the errors of translation and training.
-        """
+        """Do the remaining work."""
         parent = ParentModel.open(self.model)
         settings = self._settings(parent)
         with begin(self.run):
@@ -149,14 +138,13 @@ class Adaptation:
             raise ConfigError(f"{self.run}: holds another run; choose another with --run")
         try:
             record = dict(read_json(path))
-            found = dict(record["settings"])
+            recorded = dict(record["settings"])
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise SavedError(f"{path}: damaged; choose another directory with --run") from error
-        asked = _as_json(settings)
-        if "uses" not in found:  # an earlier Dragoman did not record them
-            del asked["uses"]
-        changed = [name for name in asked if found.get(name) != asked[name]]
-        if changed:
+        wanted = _as_json(settings)
+        if "uses" not in recorded:  # an earlier Dragoman did not record them
+            del wanted["uses"]
+        if changed := [name for name in wanted if recorded.get(name) != wanted[name]]:
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); repeat "
                 "the command as it was, or choose another directory with --run"
@@ -182,7 +170,14 @@ class Adaptation:
         train, dev = text.train, text.dev
         notes = [*language_warnings(train, refuse=not self.any_language), *text.notes]
         pairs = [pair for part in train for pair in filled_pairs(part)]
-        plan = self._numbers(parent, pairs)
+        vocabularies = parent.vocabularies()
+        targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
+        tokens = sum(len(ids) + 1 for ids in targets)
+        plan = planned(tokens, parent.config.model.d_model, self.ratio, self.method)
+        longest = 0
+        if text.repeats:
+            sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
+            longest = max(map(len, [*sources, *targets]))
         general = general_text(
             self.general,
             parent,
@@ -194,12 +189,14 @@ class Adaptation:
             seed=_SEED,
             host=host,
         )
-        host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.told(self.ratio)}")
-        host.tell(f"general text: {general.told()}")
-        notes += [*self._general_warnings(general), *general.notes]
+        host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.described(self.ratio)}")
+        host.tell(f"general text: {general.described()}")
+        own = general.parts if general.origin == "given" else ()
+        watched = general.dev_sets.values() if own or self.general.dev is not None else ()
+        notes += [*language_warnings([*own, *watched], refuse=False), *general.notes]
         chosen = choose_vocabulary(
             self.vocabulary,
-            parent.vocabularies(),
+            vocabularies,
             pairs,
             tags=[tag for part in train for tag in part.symbols()],
             general=(pair for part in general.parts for pair in filled_pairs(part)),
@@ -225,7 +222,7 @@ class Adaptation:
             plan=plan,
             method=self.method,
             may_lose=general.may_lose if self.may_lose is None else self.may_lose,
-            longest=self._longest(parent, pairs) if text.repeats else 0,
+            longest=longest,
             vocabulary=chosen.section(),
             overrides=dict(self.domain.overrides),
             where=self.domain.where,
@@ -235,24 +232,6 @@ class Adaptation:
             before = scores_before(parent.path, config, tuple(general.dev_sets), host)
             config = planned_run(before=before)
         return config, notes, chosen
-
-    def _general_warnings(self, general: GeneralText) -> list[str]:
-        """Warnings about the user's general text that is not in its declared language."""
-        own = general.parts if general.origin == "given" else ()
-        watched = general.dev_sets.values() if own or self.general.dev is not None else ()
-        return language_warnings([*own, *watched], refuse=False)
-
-    def _longest(self, parent: ParentModel, pairs: list[Pair]) -> int:
-        """The maximum number of pieces of a side of some pairs."""
-        vocabularies = parent.vocabularies()
-        sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
-        targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
-        return max(map(len, [*sources, *targets]))
-
-    def _numbers(self, parent: ParentModel, pairs: list[Pair]) -> AdaptationPlan:
-        target = parent.vocabularies().target
-        tokens = sum(len(ids) + 1 for ids in target.encode_batch([pair.target for pair in pairs]))
-        return planned(tokens, parent.config.model.d_model, self.ratio, self.method)
 
     def _report(
         self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host

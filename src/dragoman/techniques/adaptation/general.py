@@ -28,6 +28,11 @@ from dragoman.text.reservoir import Reservoir
 from dragoman.translation.synthesis import GivenLine, translate_corpus
 
 Origin = Literal["given", "run", "replay"]
+_ORIGINS: dict[Origin, str] = {
+    "given": "the general pairs given",
+    "run": "text that the model was trained on",
+    "replay": "the model's own translations of the lines given",
+}
 
 GENERAL_DEV_PAIRS = 200
 _ALL_DEV_PAIRS = 600  # of up to six sets; a few lines show a loss of 1 chrF by chance
@@ -62,19 +67,14 @@ class GeneralText:
         """The default bound."""
         return MAY_DIFFER if self.has_own_references else MAY_LOSE
 
-    def told(self) -> str:
+    def described(self) -> str:
         """The origin of the text, for the user."""
-        told = {
-            "given": "the general pairs given",
-            "run": "text that the model was trained on",
-            "replay": "the model's own translations of the lines given",
-        }[self.origin]
-        if self.has_own_references:
-            told += (
-                " (scores of these show how far it departs from what it said before, not how good "
-                "that is)"
-            )
-        return told
+        if not self.has_own_references:
+            return _ORIGINS[self.origin]
+        return (
+            f"{_ORIGINS[self.origin]} (scores of these show how far it departs from what it said "
+            "before, not how good that is)"
+        )
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,8 @@ def general_text(
         without: dev and test sets of the domain, which are not drawn either.
         seed: of the choice.
         host: shows the work.
-
-    Raises:
-        ConfigError: there is no general text.
-        DataError: it cannot be read, or is too small.
     """
-    options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
-    origin, parts = _found(choice, parent, direction, **options)
+    origin, parts = _whole(choice, parent, host, direction, size=size, folder=folder, seed=seed)
     given = {GENERAL: choice.dev} if choice.dev is not None else {}
     if not given and origin == "run":
         given = _all_named(parent.general_dev_sets())
@@ -171,28 +166,28 @@ class _DevSets:
 
         A sample with few lines is not used, unless it is the only one.
         """
-        found = _Sets()
+        sets = _Sets()
         poor: dict[str, CorpusPart] = {}
         size = max(_FEWEST_DEV_PAIRS, _ALL_DEV_PAIRS // len(given))
         size = min(GENERAL_DEV_PAIRS, size)
         for name, part in given.items():
             apart = self._apart([part], {})
             if self._leaves_enough([part], size, apart):
-                self._add(found, name, part, size, apart)
+                self._add(sets, name, part, size, apart)
             elif self._leaves_enough([part], size, self.by_language):
-                self._add(found, name, part, size, self.by_language)
+                self._add(sets, name, part, size, self.by_language)
             else:
                 poor[name] = part
-        is_watched = bool(found.parts)
+        is_watched = bool(sets.parts)
         for name, part in poor.items():
             if is_watched:
-                found.notes.append(
+                sets.notes.append(
                     f"general dev set {name}: not used, as in-domain pairs have the same source or "
                     "translation as most of its lines"
                 )
             else:
-                self._add(found, name, part, size, {})
-        return found
+                self._add(sets, name, part, size, {})
+        return sets
 
     def split_off(
         self, parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
@@ -212,7 +207,7 @@ class _DevSets:
 
     def _add(
         self,
-        found: _Sets,
+        sets: _Sets,
         name: str,
         part: CorpusPart,
         size: int,
@@ -226,12 +221,12 @@ class _DevSets:
             (remaining - apart, "kept, as few others are there, although"),
         ):
             if count:
-                found.notes.append(
+                sets.notes.append(
                     f"general dev set {name}: {count:,} of {lines:,} lines {fate} an in-domain "
                     "pair has the same source or translation"
                 )
-        (found.parts[name],) = self._sampled([part], size, f"dev-{name}", without) or [part]
-        found.shares_lines |= remaining > apart
+        (sets.parts[name],) = self._sampled([part], size, f"dev-{name}", without) or [part]
+        sets.shares_lines |= remaining > apart
 
     def _leaves_enough(
         self, parts: Sequence[CorpusPart], size: int, without: Mapping[str, frozenset[int]]
@@ -245,7 +240,7 @@ class _DevSets:
         self, parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
     ) -> dict[str, frozenset[int]]:
         languages = {part.direction.target_language for part in parts}
-        return {one: self.keys | without.get(one, frozenset()) for one in languages}
+        return {name: self.keys | without.get(name, frozenset()) for name in languages}
 
     def _sampled(
         self,
@@ -260,45 +255,42 @@ class _DevSets:
 def _keys(learned: Sequence[CorpusPart], general: Sequence[CorpusPart]) -> frozenset[int]:
     """Keys of in-domain pairs; of either side if the model learns opposite directions."""
     directions = [part.direction for part in (*learned, *general)]
-    targets = {one.target_language for one in directions}
-    opposite = any(one.source_language in targets for one in directions)
+    targets = {direction.target_language for direction in directions}
+    opposite = any(direction.source_language in targets for direction in directions)
     pairs = (pair for part in learned for pair in filled_pairs(part))
     return held_out_keys(pairs, either_side=opposite)
 
 
 def _all_named(sets: Mapping[str, CorpusPart]) -> dict[str, CorpusPart]:
     """The dev sets of the model's run, each under a unique name for the adaptation."""
-    found: dict[str, CorpusPart] = {}
+    named: dict[str, CorpusPart] = {}
     for name, part in sets.items():
-        called = _named(name)
-        while called in found:
-            called += "_2"
-        found[called] = part
-    return found
+        unique = GENERAL
+        if name not in {"", GENERAL}:
+            unique = f"{GENERAL}_{name.removeprefix(GENERAL + '_')}"
+        while unique in named:
+            unique += "_2"
+        named[unique] = part
+    return named
 
 
-def _named(name: str) -> str:
-    """The name for the adaptation of a dev set of the model's run."""
-    return GENERAL if name in {"", GENERAL} else f"{GENERAL}_{name.removeprefix(GENERAL + '_')}"
-
-
-def _found(
+def _whole(
     choice: GeneralChoice,
     parent: ParentModel,
+    host: Host,
     direction: Direction,
     *,
     size: int,
     folder: Path,
     seed: int,
-    host: Host,
 ) -> tuple[Origin, Sequence[CorpusPart]]:
-    """The whole text."""
+    """All general text."""
     if choice.pairs:
         return "given", choice.pairs
     if choice.replay is not None:
-        options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
+        lines = _drawn_lines(choice.replay, min(size, _REPLAY_LINES) + GENERAL_DEV_PAIRS, seed)
         own = parent.nearest_direction(direction)
-        return "replay", [_replayed(choice.replay, parent, own, **options)]
+        return "replay", [_replayed(lines, parent, host, own, folder / REPLAY_DIRECTORY)]
     if parts := parent.general_parts():
         return "run", parts
     raise ConfigError(
@@ -308,38 +300,29 @@ def _found(
     )
 
 
-def _replayed(
-    path: Path,
-    parent: ParentModel,
-    direction: Direction,
-    *,
-    size: int,
-    folder: Path,
-    seed: int,
-    host: Host,
-) -> CorpusPart:
-    """The model's own translations of some lines, in one of its directions."""
-    drawn: Reservoir[GivenLine] = Reservoir(min(size, _REPLAY_LINES) + GENERAL_DEV_PAIRS, seed)
+def _drawn_lines(path: Path, size: int, seed: int) -> list[GivenLine]:
+    """Some of the lines of a file that are not empty, in order."""
+    drawn: Reservoir[GivenLine] = Reservoir(size, seed)
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
             drawn.add(GivenLine(line, number))
-    lines = sorted(drawn.items, key=lambda line: line.number)
+    return sorted(drawn.items, key=lambda line: line.number)
+
+
+def _replayed(
+    lines: list[GivenLine], parent: ParentModel, host: Host, direction: Direction, folder: Path
+) -> CorpusPart:
+    """The model's own translations of some lines, in one of its directions."""
     system = TranslationSystem(models=(parent.path,), tags=direction.tags)
     # Named by the content: a command that was refused for too few lines may be given more.
     made_of = [parent.digest, list(direction.tags), lines]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:12]
-    output = folder / REPLAY_DIRECTORY / name
 
     def progress(start: int, total: int) -> AbstractContextManager[Any]:
         return host.counting("translating general text", "lines", total, start)
 
     made = translate_corpus(
-        system,
-        lines,
-        output,
-        known="source",
-        shard_lines=200,
-        progress=progress,
+        system, lines, folder / name, known="source", shard_lines=200, progress=progress
     )
     return CorpusPart(
         path=str(made.path.absolute()),

@@ -37,11 +37,7 @@ class ParentModel:
 
     @classmethod
     def open(cls, path: Path) -> ParentModel:
-        """Read the configuration of a model or run.
-
-        Raises:
-            ConfigError: it does not translate text, or reads context.
-        """
+        """Read the configuration of a model or run."""
         directory = model_directory(path)
         home = home_of(directory)
         config = read_config(home / CONFIG_FILE)
@@ -82,9 +78,6 @@ class ParentModel:
             languages: of source and target; names that are not codes may be those of columns, which
                 a model of one direction ignores.
             where: the text, for messages.
-
-        Raises:
-            ConfigError: it has no such direction.
         """
         known = self.directions
         wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"

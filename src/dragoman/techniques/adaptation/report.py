@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
 from dragoman.core.text_tables import markdown_table, terminal_table
@@ -17,7 +19,7 @@ from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
-from dragoman.techniques.adaptation.adaptation_recipe import REPLAY_TASK
+from dragoman.techniques.adaptation.adaptation_plan import REPLAY_TASK
 from dragoman.techniques.host import Host
 from dragoman.text.corpora.cleaning_report import CountedLines
 from dragoman.text.corpora.corpus import evaluation_pairs, part_labels
@@ -172,28 +174,13 @@ class AdaptationReport:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> AdaptationReport:
         """The report from the result of :meth:`to_json`."""
-        scores = []
-        for row in values["scores"]:
-            plain = {name: value for name, value in row.items() if name != "difference"}
-            interval = plain["interval"]
-            plain["interval"] = None if interval is None else tuple(interval)
-            scores.append(AdaptationScore(**plain))
-        plain = {name: value for name, value in values.items() if name != "adapted"}
-        return cls(**{**plain, "scores": tuple(scores), "notes": tuple(values["notes"])})
+        return TypeAdapter(cls).validate_python(values)
 
 
 def measure(
     parent: Path, experiment: Experiment, progress: Progress, notes: tuple[str, ...], host: Host
 ) -> AdaptationReport:
-    """Translate all sets with both models, and compare.
-
-    Args:
-        parent: the original model.
-        experiment: the finished run.
-        progress: of the run.
-        notes: lines for the user.
-        host: shows the work.
-    """
+    """Translate all sets with the original model and the finished run's, and compare."""
     config = experiment.config
     best = progress.best
     kept, within = progress.step if best is None else best.step, True
@@ -224,14 +211,7 @@ def measure(
 def scores_before(
     parent: Path, config: ExperimentConfig, names: Sequence[str], host: Host
 ) -> dict[str, float]:
-    """The original model's scores on sets whose translations are bounded.
-
-    Args:
-        parent: the original model.
-        config: of the run that adapts it.
-        names: of the sets in ``data.dev``.
-        host: shows the work.
-    """
+    """The original model's scores on sets whose translations are bounded."""
     sets, bounds = config.dev_sets(), config.training.bounds
     found = {}
     with Translator.load(parent, search=config.decoding.model_dump()) as model:

@@ -78,12 +78,6 @@ def opened(
         directory: holds all runs and texts.
         recipe: of the forward model; None to resume with the recorded recipe.
         given: settings of :class:`BackTranslationConfig` by name, with absolute paths.
-
-    Raises:
-        ConfigError: the recipe cannot be back-translated; a setting is wrong, or contradicts those
-            with which the work began; or the directory holds something else.
-        SavedError: another process is using it; a file in it, or the reverse model, is missing or
-            damaged.
     """
     if not is_begun(directory):
         _check_empty(directory)
@@ -126,11 +120,7 @@ def _read(directory: Path) -> BackTranslationPlan:
 def _with_given(
     plan: BackTranslationPlan, recipe: ExperimentConfig | None, given: Mapping[str, Any]
 ) -> BackTranslationPlan:
-    """The plan, possibly with more rounds.
-
-    Raises:
-        ConfigError: any other setting differs.
-    """
+    """The plan, possibly with more rounds."""
     directory, settings = plan.directory, plan.settings
     instead = "choose another --run, or repeat the command as it was"
     if recipe is not None and recipe != plan.recipe:
@@ -146,9 +136,7 @@ def _with_given(
             )
     if wanted == settings:
         return plan
-    reverse = plan.reverse_recipe
-    if reverse is None:
-        reverse = reversed_recipe(plan.recipe)
+    reverse = plan.reverse_recipe or reversed_recipe(plan.recipe)
     wider = BackTranslationPlan(directory, wanted, plan.recipe, reverse)
     _check_learners(wider)
     return wider
@@ -156,25 +144,20 @@ def _with_given(
 
 def _check_learners(plan: BackTranslationPlan) -> None:
     """Check before the work starts that all models can make and learn from synthetic pairs."""
-    learners = [plan.recipe]
+    learners, several = [plan.recipe], plan.settings.rounds > 1
     _check_context(plan.recipe, "data.context")
-    if plan.settings.rounds > 1:
+    if several:
         _check_searches(plan.recipe, "the recipe")
     if plan.reverse_recipe is not None:
         _check_searches(plan.reverse_recipe, "the reverse recipe")
         _check_context(plan.reverse_recipe, "the reverse recipe's data.context")
-    if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
-        learners.append(plan.reverse_recipe)
-    for one in learners:
-        check_begins(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+        learners += [plan.reverse_recipe] if several else []
+    for learner in learners:
+        check_begins(with_synthetic(learner, plan.directory / "pairs.jsonl.gz", plan.settings))
 
 
 def _check_context(recipe: ExperimentConfig, what: str) -> None:
-    """Check that a model reads single lines.
-
-    Raises:
-        ConfigError: it reads documents.
-    """
+    """Check that a model reads single lines."""
     if recipe.data.context is not None:
         raise ConfigError(
             f"{what}: synthetic pairs are single lines, apart from their documents; remove it"
@@ -182,11 +165,7 @@ def _check_context(recipe: ExperimentConfig, what: str) -> None:
 
 
 def _check_searches(recipe: ExperimentConfig, what: str) -> None:
-    """Check that a model translates as ``--method`` says; its own sampling could not be undone.
-
-    Raises:
-        ConfigError: the model samples by itself.
-    """
+    """Check that a model translates as ``--method`` says; its own sampling could not be undone."""
     for name in ("sampling", "mbr"):
         if getattr(recipe.decoding, name) is not None:
             raise ConfigError(
@@ -223,22 +202,13 @@ def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
 
 
 def check_reverse_model(path: Path, direction: Direction) -> None:
-    """Refuse a model that does not translate single lines in the opposite direction.
-
-    Args:
-        path: a finished run or model.
-        direction: that of the recipe.
-
-    Raises:
-        ConfigError: it has other directions, samples or reads context.
-        SavedError: it is missing, unfinished or damaged.
-    """
+    """Refuse a model that does not translate single lines in the opposite direction, by search."""
     config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
     wanted = direction.target_language, direction.source_language
-    found = [(one.source_language, one.target_language) for one in config.directions]
-    found = found or [(config.source_language, config.target_language)]
-    if not config.model.reads_source or wanted not in found:
-        names = ", ".join(dict.fromkeys("-".join(languages) for languages in found))
+    pairs = [(own.source_language, own.target_language) for own in config.directions]
+    pairs = pairs or [(config.source_language, config.target_language)]
+    if not config.model.reads_source or wanted not in pairs:
+        names = ", ".join(dict.fromkeys(map("-".join, pairs)))
         kind = names if config.model.reads_source else "nothing: it is a language model"
         raise ConfigError(
             f"--reverse {path}: translates {kind}; back-translation for {direction.name} needs "
@@ -260,24 +230,18 @@ def check_reverse_model(path: Path, direction: Direction) -> None:
 
 def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
     config = read_experiment(path)
-    found = direction_of(config)
-    if (found.target_language, found.source_language) != (
-        direction.source_language,
-        direction.target_language,
-    ):
+    own = direction_of(config)
+    wanted = direction.target_language, direction.source_language
+    if (own.source_language, own.target_language) != wanted:
         raise ConfigError(
-            f"--reverse {path}: its direction is {found.name}, and that of the recipe "
+            f"--reverse {path}: its direction is {own.name}, and that of the recipe "
             f"{direction.name}; {INSTEAD}"
         )
     return config
 
 
 def reverse_settings(path: Path) -> dict[str, Path]:
-    """The setting for ``--reverse``: a directory is a model or run, a file is a recipe.
-
-    Raises:
-        ConfigError: it does not exist.
-    """
+    """The setting for ``--reverse``: a directory is a model or run, a file is a recipe."""
     if path.is_dir():
         return {"reverse_model": path.absolute()}
     file = found_recipe(path)

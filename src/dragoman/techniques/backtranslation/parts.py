@@ -29,9 +29,6 @@ def with_synthetic(
         recipe: of the model that learns from them.
         pairs: JSON lines with ``source`` and ``target``.
         settings: tags and noise of synthetic sources, and how often real pairs are repeated.
-
-    Raises:
-        ConfigError: the pairs do not fit the recipe.
     """
     direction, real = direction_of(recipe), real_parts(recipe)
     synthetic = CorpusPart(
@@ -54,11 +51,7 @@ def with_synthetic(
 
 
 def check_begins(recipe: ExperimentConfig) -> None:
-    """Check that training can begin with the models that a recipe names, if any.
-
-    Raises:
-        ConfigError: a model does not fit, or its vocabulary, which is kept, lacks a tag.
-    """
+    """Check that training can begin with the models that a recipe names, if any."""
     parent = check_parents(completed(recipe))
     if parent is None or parent.extended:
         return
@@ -72,11 +65,7 @@ def check_begins(recipe: ExperimentConfig) -> None:
 
 
 def shared_task(parts: Sequence[CorpusPart]) -> str:
-    """The training task of all parts, so that synthetic and real text are mixed as configured.
-
-    Raises:
-        ConfigError: the parts have several tasks.
-    """
+    """The training task of all parts, so that synthetic and real text are mixed as configured."""
     first, *others = dict.fromkeys(part.task for part in parts)
     if others:
         raise ConfigError(
@@ -95,8 +84,8 @@ def shared_tags(parts: Sequence[CorpusPart]) -> tuple[str, ...]:
 def shared_case(parts: Sequence[CorpusPart]) -> tuple[Transform, ...]:
     """The changes of case that all parts always make."""
     first, *others = [part.transforms for part in parts]
-    certain = (one for one in first if one.kind == "case" and not one.is_random)
-    return tuple(one for one in certain if all(one in transforms for transforms in others))
+    certain = (change for change in first if change.kind == "case" and not change.is_random)
+    return tuple(change for change in certain if all(change in kept for kept in others))
 
 
 def held_out(recipe: ExperimentConfig) -> frozenset[int]:
@@ -115,20 +104,11 @@ def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
 def count_real_pairs(
     recipe: ExperimentConfig, progress: Callable[[int], object] = lambda count: None
 ) -> int:
-    """The number of real pairs that the recipe trains on, regardless of weights.
-
-    Args:
-        recipe: the recipe.
-        progress: called with the number counted so far.
-
-    Raises:
-        DataError: the text cannot be read.
-    """
-    keys, found = held_out(recipe), 0
+    """The number of real pairs that the recipe trains on, regardless of weights."""
+    keys, pairs = held_out(recipe), 0
     for part in real_parts(recipe):
-        cleaned = clean_part(part, recipe.data.cleaning, CleaningReport(), held_out=keys)
-        for _ in cleaned:
-            found += 1
-            if found % _COUNTED_AT_ONCE == 0:
-                progress(found)
-    return found
+        for _ in clean_part(part, recipe.data.cleaning, CleaningReport(), held_out=keys):
+            pairs += 1
+            if pairs % _COUNTED_AT_ONCE == 0:
+                progress(pairs)
+    return pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,36 +26,28 @@ def direction_of(config: ExperimentConfig) -> Direction:
     """The one direction in which a recipe translates, without tags.
 
     Parts without a source, such as copied text, do not count.
-
-    Raises:
-        ConfigError: it has no direction, or several.
     """
-    if not config.model.reads_source:
+    if not config.model.reads_source or config.model.writes_labels:
+        kind = "classifier" if config.model.reads_source else "language model"
         raise ConfigError(
-            "a language model has no opposite direction; give the recipe of a translation model"
-        )
-    if config.model.writes_labels:
-        raise ConfigError(
-            "a classifier has no opposite direction; give the recipe of a translation model"
+            f"a {kind} has no opposite direction; give the recipe of a translation model"
         )
     if not config.training.objective.translates:
         raise ConfigError(
             f"training.objective: {config.training.objective.kind} trains no translator; give the "
             "recipe of a translation model"
         )
-    found = {
-        (one.source_language, one.target_language): None
-        for one in (part.direction for part in real_parts(config))
-    }
-    if not found:
+    directions = [part.direction for part in real_parts(config)]
+    pairs = dict.fromkeys((one.source_language, one.target_language) for one in directions)
+    if not pairs:
         raise ConfigError("data.train: no part has a source; back-translation needs real pairs")
-    if len(found) > 1:
-        names = ", ".join("-".join(languages) for languages in found)
+    if len(pairs) > 1:
+        names = ", ".join(map("-".join, pairs))
         raise ConfigError(
             f"data.train: the recipe has several directions: {names}; back-translate one of them, "
             "with a recipe that has only its parts (a model of several may be its --reverse)"
         )
-    ((source, target),) = found
+    ((source, target),) = pairs
     if source == target:
         raise ConfigError(
             f"source_language and target_language are both {source}; back-translation needs two"
@@ -72,10 +64,6 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     """The same recipe with the sides of all text exchanged.
 
     Parts without a source are left out: with their sides exchanged they would have no target.
-
-    Raises:
-        ConfigError: it cannot be reversed.
-        DataError: its dev text, which decides on the tokenizer of BLEU, cannot be read.
     """
     if config.training.start_from is not None:
         raise ConfigError(
@@ -93,19 +81,14 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     data["train"] = [_plain(reversed_part(part)) for part in real_parts(config)]
     data["dev"] = _reversed_sets(config.data.dev, config)
     data["test"] = _reversed_sets(config.data.test, config)
-    data["held_out"] = [_plain(one) for one in _reversed_held_out(config)]
-    cleaning = data["cleaning"]
-    cleaning["source_scripts"], cleaning["target_scripts"] = (
-        cleaning["target_scripts"],
-        cleaning["source_scripts"],
-    )
-    languages = values["target_language"], values["source_language"]
-    values["source_language"], values["target_language"] = languages
+    data["held_out"] = [_plain(part) for part in _reversed_held_out(config)]
+    _exchange(data["cleaning"], "source_scripts", "target_scripts")
+    _exchange(values, "source_language", "target_language")
     values["vocabulary"] |= _reversed_kinds(config)
     values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
     values["vocabulary"]["digest"] = None  # of a taken vocabulary; its sides may be exchanged
     if (given := values["training"]["embeddings"]) is not None:
-        given["source"], given["target"] = given["target"], given["source"]
+        _exchange(given, "source", "target")
         given["digest"] = None  # it depends on the order of the files
     # The settings of validation and, by default, of translation.
     # Output lengths are those of the other language, which the run measures.
@@ -114,12 +97,12 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
 
 
-def _reversed_kinds(config: ExperimentConfig) -> dict[str, str | None]:
-    """The kinds of the vocabularies of both sides, exchanged.
+def _exchange(section: dict[str, Any], one: str, other: str) -> None:
+    section[one], section[other] = section[other], section[one]
 
-    Raises:
-        ConfigError: a kind has words that are never split, which a source cannot have.
-    """
+
+def _reversed_kinds(config: ExperimentConfig) -> dict[str, str | None]:
+    """The kinds of the vocabularies of both sides, exchanged."""
     vocabulary = config.vocabulary
     if vocabulary.target_kind is None:
         return {}
@@ -132,11 +115,7 @@ def _reversed_kinds(config: ExperimentConfig) -> dict[str, str | None]:
 
 
 def _check_text(config: ExperimentConfig) -> None:
-    """Check that the sides of all text can be exchanged.
-
-    Raises:
-        ConfigError: the sides of a part cannot be exchanged.
-    """
+    """Check that the sides of all text can be exchanged."""
     held_out = [("data.held_out", part) for part in config.data.held_out]
     for name, part in [*config.parts(), *held_out]:
         if part.alignments is not None:
@@ -184,7 +163,7 @@ def _reversed_held_out(config: ExperimentConfig) -> Iterator[CorpusPart]:
         if part.has_source:
             yield reversed_part(part.resolved(config.source_language, config.target_language))
         else:  # no part has only a source, so its lines are held out of both sides
-            filters = tuple(one for one in part.transforms if one.kind == "filter")
+            filters = tuple(change for change in part.transforms if change.kind == "filter")
             yield part.model_copy(update={"source": part.target, "transforms": filters})
 
 
@@ -202,8 +181,11 @@ def _tokenizer(config: ExperimentConfig) -> str:
     """The tokenizer of BLEU that suits the new target; tokenised text stays so."""
     if config.evaluation.bleu_tokenize == "none" or "bleu" not in config.evaluation.metrics:
         return config.evaluation.bleu_tokenize
-    sources = (pair.source for part in config.dev_sets().values() for pair in read_pairs(part))
-    return best_tokenizer(script_shares(_characters(sources)))
+    characters: Counter[str] = Counter()
+    for part in config.dev_sets().values():
+        for pair in read_pairs(part):
+            characters.update(pair.source)
+    return best_tokenizer(script_shares(characters))
 
 
 def _terms(config: ExperimentConfig) -> dict[str, Any]:
@@ -212,10 +194,3 @@ def _terms(config: ExperimentConfig) -> dict[str, Any]:
     if glossary is not None and not is_tbx(Path(glossary)):
         glossary, metrics = None, tuple(name for name in metrics if name != "terms")
     return {"glossary": glossary, "metrics": metrics}
-
-
-def _characters(lines: Iterable[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for line in lines:
-        counts.update(line)
-    return counts

@@ -7,33 +7,46 @@ directions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dragoman.core.errors import InterruptedRunError
+import numpy as np
+
+from dragoman.core.errors import DataError, InterruptedRunError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.backtranslation.directory import BackTranslationPlan, link_model, record
-from dragoman.techniques.backtranslation.filters import filter_pairs
-from dragoman.techniques.backtranslation.monolingual import ChosenLines
-from dragoman.techniques.backtranslation.parts import with_synthetic
-from dragoman.techniques.backtranslation.reversal import direction_of
-from dragoman.techniques.backtranslation.selection_reports import PairReport, read_report
-from dragoman.techniques.backtranslation.texts import (
+from dragoman.techniques.backtranslation.monolingual import (
+    ChosenLines,
     pairs_limit,
     prepare_texts,
     source_lines,
     target_lines,
 )
+from dragoman.techniques.backtranslation.parts import held_out, synthetic_cleaning, with_synthetic
+from dragoman.techniques.backtranslation.reversal import direction_of
+from dragoman.techniques.backtranslation.selection_reports import (
+    PairReport,
+    read_report,
+    write_report,
+)
 from dragoman.techniques.host import Host, train_to_repeat
+from dragoman.text.corpora.cleaning import CleaningReport, clean
+from dragoman.text.formats import Pair
+from dragoman.text.lines import read_lines, write_text
 from dragoman.translation.synthesis import SHARD_LINES, translate_corpus
 
 TRANSLATED, PAIRS_FILE = "translated", "pairs.jsonl.gz"
+WORST = "low score"
+"""The reason for dropping pairs with the lowest scores."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +89,6 @@ def carry_out(
         host: shows the work and trains the runs.
         workers: number of processes that translate.
         shard_lines: lines to translate between two points from which to resume.
-
-    Raises:
-        InterruptedRunError: a signal came; the same command resumes.
-        DragomanError: as for training and translation.
     """
     real_pairs = prepare_texts(plan, host)
     record(plan)  # only now, so that a mistake in the texts can be corrected
@@ -96,19 +105,16 @@ def carry_out(
     return BackTranslation(plan, real_pairs, rounds, use)
 
 
+@dataclass(frozen=True)
 class _Work:
     """The steps of a round."""
 
-    def __init__(
-        self,
-        plan: BackTranslationPlan,
-        host: Host,
-        limit: int | None,
-        workers: int | None,
-        shard_lines: int,
-    ) -> None:
-        self.plan, self._host, self._limit = plan, host, limit
-        self._workers, self._shard_lines = workers, shard_lines
+    plan: BackTranslationPlan
+    host: Host
+    limit: int | None
+    """Maximum number of synthetic pairs."""
+    workers: int | None
+    shard_lines: int
 
     def carry_out(self, number: int) -> Round:
         """The reverse model, its translations, and the forward model that learns from them."""
@@ -154,36 +160,101 @@ class _Work:
             return report
         settings = self.plan.settings
         language = direction_of(learner).source_language
-        self._host.tell(f"{folder}: translating into {language} with {model}")
+        self.host.tell(f"{folder}: translating into {language} with {model}")
         corpus = translate_corpus(
             TranslationSystem(
                 models=(model,),
                 target_language=language,
                 search=settings.search(turn),
-                workers=self._workers,
+                workers=self.workers,
             ),
             lines,
             folder / TRANSLATED,
             known="target",
-            shard_lines=self._shard_lines,
+            shard_lines=self.shard_lines,
             progress=self._progress,
         )
         report = filter_pairs(
-            corpus.path, learner, output, drop_worst=settings.drop_worst, limit=self._limit
+            corpus.path, learner, output, drop_worst=settings.drop_worst, limit=self.limit
         )
-        self._host.tell(f"{folder}: {report}")
+        self.host.tell(f"{folder}: {report}")
         return report
 
     def _train(self, run: Path, recipe: ExperimentConfig, label: str) -> None:
         """Train and score a run that is not finished."""
         if has_model(run):
-            self._host.tell(f"{label}: already trained")
+            self.host.tell(f"{label}: already trained")
             return
-        self._host.tell(f"{label}: training in {run}")
+        self.host.tell(f"{label}: training in {run}")
         with begin(run):
             begun = (run / CONFIG_FILE).exists()
             experiment = Experiment.open(run) if begun else Experiment.create(recipe, run)
-            train_to_repeat(experiment, self._host)
+            train_to_repeat(experiment, self.host)
 
     def _progress(self, done: int, total: int) -> AbstractContextManager[Callable[[int], object]]:
-        return self._host.counting("translating", "lines", total, done)
+        return self.host.counting("translating", "lines", total, done)
+
+
+def filter_pairs(
+    corpus: Path,
+    learner: ExperimentConfig,
+    output: Path,
+    *,
+    drop_worst: float,
+    limit: int | None,
+) -> PairReport:
+    """Write the pairs that are fit for training, the best by score; each keeps its origin.
+
+    Cleaning is that of the recipe: length ratio, identical sides, duplicates and so on.
+
+    Args:
+        corpus: JSON lines with ``source``, ``target`` and ``score``.
+        learner: recipe of the model that learns from them.
+        output: file to write; the report is written beside it.
+        drop_worst: share of the cleaned pairs with the lowest scores to drop.
+        limit: maximum number of pairs; further pairs with the lowest scores are also dropped.
+    """
+    cleaned = CleaningReport()
+    scores = np.array([row["score"] for row in _clean(corpus, learner, cleaned)], dtype=np.float64)
+    part = cleaned.part(corpus.name)
+    report = PairReport(part.read, 0, {name: lines.count for name, lines in part.dropped.items()})
+    worst = int(round(drop_worst * len(scores), 6))  # 0.29 of 100 are 29
+    if limit is not None:
+        worst = max(worst, len(scores) - limit)
+    dropped = set(np.argsort(scores, kind="stable")[:worst].tolist())
+    if dropped:
+        report.dropped[WORST] = len(dropped)
+    report.kept = len(scores) - len(dropped)
+    if not report.kept:
+        raise DataError(f"{corpus}: {report}; train a better reverse model, or filter less")
+    with write_text(output) as stream:
+        for number, row in enumerate(_clean(corpus, learner, CleaningReport())):
+            if number not in dropped:
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    write_report(output, report)
+    return report
+
+
+def _clean(
+    corpus: Path, learner: ExperimentConfig, report: CleaningReport
+) -> Iterator[dict[str, Any]]:
+    """The rows whose pairs pass cleaning, unchanged."""
+    waiting: deque[tuple[int, dict[str, Any]]] = deque()
+
+    def pairs() -> Iterator[Pair]:
+        for number, line in enumerate(read_lines(corpus), 1):
+            row = json.loads(line)
+            waiting.append((number, row))
+            yield Pair(row["source"], row["target"], number)
+
+    kept = clean(
+        pairs(),
+        synthetic_cleaning(learner),
+        report,
+        part=corpus.name,
+        held_out=held_out(learner),
+    )
+    for pair in kept:
+        while (first := waiting.popleft())[0] != pair.line:
+            pass  # dropped
+        yield first[1]

@@ -66,11 +66,7 @@ def write_report(file: Path, report: TextReport | PairReport) -> None:
 
 
 def read_report(file: Path, kind: type[Report]) -> Report | None:
-    """The report of a file; None if the file is not complete.
-
-    Raises:
-        SavedError: it is damaged.
-    """
+    """The report of a file; None if the file is not complete."""
     beside = _beside(file)
     if not (beside.exists() and file.exists()):
         return None

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.saved.directions import check_source, target_languages
+from dragoman.saved.directions import check_source, language_pairs, target_languages
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.pair_scorer import ScoringModels
-from dragoman.text.examples import Direction
 from dragoman.translation.corpus_origin import model_digest
 
 _UNNAMED = {"source", "target"}
@@ -41,10 +40,6 @@ def scoring_models(
         domain: language model of the wanted domain.
         general: language model of other text.
         device: of all models; by default a GPU if available.
-
-    Raises:
-        ConfigError: the models are of the same direction, the languages are not known, or there is
-            only one language model.
     """
     if (domain is None) != (general is None):
         raise ConfigError(
@@ -113,26 +108,25 @@ def _languages(
     given: tuple[str | None, str | None],
     sides: tuple[str, str] | None,
 ) -> tuple[str, str]:
-    """The only languages for which the models are of opposite directions, or those of the files.
-
-    Raises:
-        ConfigError: there are none, or several.
-    """
-    forward, reverse = map(_directions, configs)
+    """The only languages for which the models are of opposite directions, or those of the files."""
+    forward, reverse = map(language_pairs, configs)
     if all(pair[0] in _UNNAMED or pair[1] in _UNNAMED for pair in (*forward, *reverse)):
         return "source", "target"
-    found = [
+    possible = [
         pair
         for pair in forward
         if pair[::-1] in reverse
-        and all(wanted in (None, one) for wanted, one in zip(given, pair, strict=True))
+        and all(wanted in (None, own) for wanted, own in zip(given, pair, strict=True))
     ]
-    if len(found) == 1 or sides in found:
-        return sides if sides in found else found[0]
-    if found:
+    if sides in possible:
+        return sides
+    if len(possible) == 1:
+        return possible[0]
+    if possible:
+        source, target = possible[0]
         raise ConfigError(
             f"{paths[0]}: translates in several directions ({_listed(forward)}); say which one the "
-            f"pairs are of, such as --from {found[0][0]} --to {found[0][1]}"
+            f"pairs are of, such as --from {source} --to {target}"
         )
     if paths[0] == paths[1]:
         raise ConfigError(
@@ -145,21 +139,8 @@ def _languages(
     )
 
 
-def _directions(config: SavedConfig) -> list[tuple[str, str]]:
-    """The distinct pairs of languages that a model was trained for."""
-    told: Sequence[Direction] = config.directions
-    found = [(one.source_language, one.target_language) for one in told]
-    if not found:  # an older Dragoman wrote it
-        found = [(config.source_language, target_languages(config)[0])]
-    return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
-
-
 def _check_source(path: Path, config: SavedConfig, language: str, *, alone: bool) -> None:
-    """Check that a model translates from a language; the error names the model.
-
-    Raises:
-        ConfigError: it does not translate from this language.
-    """
+    """Check that a model translates from a language; the error names the model."""
     try:
         check_source(config, language)
     except ConfigError as error:

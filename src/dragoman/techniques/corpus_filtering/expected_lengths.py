@@ -40,23 +40,19 @@ class ExpectedLengths:
         """Learn usual lengths from the characters of sources and targets, at least one pair."""
         sources, targets = np.log1p(np.array(lengths, np.float64).T)
         groups = max(1, min(_GROUPS, len(lengths) // _GROUP_PAIRS))
-        found = []
+        figures = []
         for group in np.array_split(np.argsort(sources, kind="stable"), groups):
             relative = targets[group] - sources[group]
             ratio = np.median(relative)
             spread = max(_DEVIATIONS * np.median(np.abs(relative - ratio)), _LEAST_SPREAD)
-            figures = np.median(sources[group]), ratio, spread
-            found.append(tuple(round(float(one), _DIGITS) for one in figures))
-        return cls(*zip(*found, strict=True))
+            of_group = np.median(sources[group]), ratio, spread
+            figures.append(tuple(round(float(figure), _DIGITS) for figure in of_group))
+        return cls(*zip(*figures, strict=True))
 
     def excess(self, source: int, target: int) -> float:
         """Deviation of a target's length from the expected length in standard deviations, signed.
 
         The expected length is interpolated between the groups.
-
-        Args:
-            source: characters of the source.
-            target: characters of the target.
         """
         length = np.log1p(source)
         ratio = np.interp(length, self.sources, self.ratios)

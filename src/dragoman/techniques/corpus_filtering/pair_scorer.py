@@ -1,4 +1,9 @@
-"""Scores sentence pairs by models of both directions, here or in several processes."""
+"""Scores sentence pairs by models of both directions, here or in several processes.
+
+The score multiplies adequacy and domain, from cross-entropies, and a score of lengths, all in
+[0, 1] (Junczys-Dowmunt 2018, arXiv:1809.00197; the score of lengths is ours).  Cross-entropies are
+in nats per token, end symbols included, so that long pairs are not at a disadvantage.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,6 @@ from dragoman.core.processes import WorkerPool
 from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
-from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match, length_match
 from dragoman.text.corpora.cleaning import CleaningConfig, pair_check
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize
@@ -73,11 +77,6 @@ class PairScorer:
     Args:
         models: to open.
         lengths: usual lengths; None leaves them out of the score.
-
-    Raises:
-        ConfigError: a model does not fit its role, or a language cannot be identified.
-        MissingExtraError: languages are to be identified, but the identifier is not installed.
-        SavedError: a model is missing or damaged.
     """
 
     def __init__(self, models: ScoringModels, lengths: ExpectedLengths | None = None) -> None:
@@ -103,25 +102,23 @@ class PairScorer:
         """Tags and limits, on which scores depend besides the weights."""
         return {
             name: {
-                "tags": list(one.tags),
-                "max_source_pieces": one.search.max_source_pieces,
+                "tags": list(translator.tags),
+                "max_source_pieces": translator.search.max_source_pieces,
             }
-            for name, one in self._translators.items()
+            for name, translator in self._translators.items()
         }
 
     def score(self, pairs: Sequence[Pair]) -> ScoredPairs:
         """Score pairs; batches are of similar length."""
         problems = [self._problem(pair) for pair in pairs]
         fit = [number for number, problem in enumerate(problems) if problem is None]
-        found, tokens = self._cross_entropies([pairs[number] for number in fit])
-        of_number = dict(zip(fit, found, strict=True))
-        return ScoredPairs(
-            [
-                self._row(pair, problem, of_number.get(number, {}))
-                for number, (pair, problem) in enumerate(zip(pairs, problems, strict=True))
-            ],
-            tokens,
-        )
+        figures, tokens = self._cross_entropies([pairs[number] for number in fit])
+        of_number = dict(zip(fit, figures, strict=True))
+        rows = [
+            self._row(pair, problem, of_number.get(number, {}))
+            for number, (pair, problem) in enumerate(zip(pairs, problems, strict=True))
+        ]
+        return ScoredPairs(rows, tokens)
 
     def _problem(self, pair: Pair) -> str | None:
         """The reason why a pair need not be scored, if any."""
@@ -135,7 +132,7 @@ class PairScorer:
 
     def _cross_entropies(self, pairs: Sequence[Pair]) -> tuple[list[dict[str, float | str]], int]:
         """Cross-entropies of each pair by each model in nats per token, or its ``problem``."""
-        found: list[dict[str, float | str]] = [{} for _ in pairs]
+        figures: list[dict[str, float | str]] = [{} for _ in pairs]
         tokens = 0
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         given: dict[str, tuple[list[str] | None, list[str]]] = {
@@ -145,35 +142,36 @@ class PairScorer:
             "general": (None, targets),
         }
         for name, translator in self._translators.items():
-            for one, scored in zip(found, translator.score_fit(*given[name]), strict=True):
+            for of_pair, scored in zip(figures, translator.score_fit(*given[name]), strict=True):
                 if isinstance(scored, Unscored):
-                    one["problem"] = scored.kind
+                    of_pair["problem"] = scored.kind
                     continue
-                one[name] = -scored.log_probability / scored.tokens
+                of_pair[name] = -scored.log_probability / scored.tokens
                 tokens += scored.tokens
                 if not math.isfinite(scored.log_probability):
-                    one["problem"] = "no finite probability"
-        return found, tokens
+                    of_pair["problem"] = "no finite probability"
+        return figures, tokens
 
     def _row(
-        self, pair: Pair, problem: str | None, found: dict[str, float | str]
+        self, pair: Pair, problem: str | None, figures: dict[str, float | str]
     ) -> dict[str, Any]:
-        problem = problem or (str(found["problem"]) if "problem" in found else None)
-        known = {name: None if problem else float(found[name]) for name in self._translators}
+        problem = problem or (str(figures["problem"]) if "problem" in figures else None)
+        known = {name: None if problem else float(figures[name]) for name in self._translators}
         row: dict[str, Any] = {"source": pair.source, "target": pair.target, "line": pair.line}
         score = 0.0
         if self.lengths is not None:
             known["excess_length"] = None
         if problem is None:
-            score = adequacy(float(found["forward"]), float(found["reverse"]))
+            score = adequacy(float(figures["forward"]), float(figures["reverse"]))
             if "domain" in known:
-                score *= domain_match(float(found["domain"]), float(found["general"]))
+                score *= domain_match(float(figures["domain"]), float(figures["general"]))
             if self.lengths is not None:
                 excess = self.lengths.excess(len(pair.source), len(pair.target))
                 score *= length_match(excess)
                 known["excess_length"] = excess
         row["score"] = float(f"{score:.{_DIGITS}g}")
-        row |= {name: None if one is None else round(one, _DIGITS) for name, one in known.items()}
+        for name, figure in known.items():
+            row[name] = None if figure is None else round(figure, _DIGITS)
         return {**row, "problem": problem}
 
 
@@ -187,9 +185,6 @@ def scored_in_order(
         scorer: the same models, opened, if this process is the only worker.
         pieces: read ahead only as far as workers need.
         workers: number of processes, each with one thread if there are several.
-
-    Raises:
-        WorkerError: a worker was terminated from outside.
     """
     if workers == 1:
         yield from map(scorer.score, pieces)
@@ -206,11 +201,7 @@ def scored_in_order(
 
 
 def _check_task(name: str, system: TranslationSystem, translator: Translator) -> None:
-    """Check that a model fits its role.
-
-    Raises:
-        ConfigError: it does not fit.
-    """
+    """Check that a model fits its role."""
     path = system.models[0]
     if name in {"domain", "general"} and translator.reads_source:
         raise ConfigError(f"{path}: not a language model, as --domain-lm and --general-lm must be")
@@ -230,3 +221,41 @@ def _begin(models: ScoringModels, lengths: ExpectedLengths | None) -> None:
 def _score(pairs: list[Pair]) -> ScoredPairs:
     assert _scorer is not None, "a worker has begun"
     return _scorer.score(pairs)
+
+
+def adequacy(forward: float, reverse: float) -> float:
+    """The dual conditional cross-entropy: 1 if both models are certain, and so agree.
+
+    ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  Both models give a pair of
+    unrelated sides a high cross-entropy.  If one side has more content, only one model does,
+    which the difference penalises.
+
+    Args:
+        forward: ``H_A(y|x)``, of the target given the source.
+        reverse: ``H_B(x|y)``, of the source given the target.
+    """
+    return math.exp(-(abs(forward - reverse) + (forward + reverse) / 2))
+
+
+def domain_match(wanted: float, general: float) -> float:
+    """How well a target matches a domain: ``min(exp(H_N(y) - H_I(y)), 1)``.
+
+    This is the cross-entropy difference of Moore and Lewis (2010, "Intelligent selection of
+    language model training data"), capped at 1.
+
+    Args:
+        wanted: ``H_I(y)`` by the language model of the domain.
+        general: ``H_N(y)`` by that of other text.
+    """
+    return math.exp(min(general - wanted, 0.0))
+
+
+def length_match(excess: float) -> float:
+    """How usual the length of a target is: ``exp(-z^2 / 4)``.
+
+    This is the square root of the normal density, relative to its maximum.
+
+    Args:
+        excess: z, the deviation from the expected length in standard deviations.
+    """
+    return math.exp(-(excess**2) / 4)

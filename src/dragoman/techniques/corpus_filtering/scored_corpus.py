@@ -86,15 +86,6 @@ def score_corpus(
         workers: number of processes that score.
         shard_lines: pairs per shard.
         progress: shows how much is done.
-
-    Raises:
-        ConfigError: a model does not fit, or ``output`` holds pairs that were scored with other
-            models or settings, other pairs, or something else.
-        DataError: the text cannot be read, or is empty.
-        SavedError: a model is missing or damaged, a shard is damaged, or another process is using
-            ``output``.
-        StorageError: the disk refuses; finished shards are kept.
-        WorkerError: a worker was terminated from outside.
     """
     if shard_lines < 1:
         raise UsageError(f"shard_lines: expected a positive number, found {shard_lines}")
@@ -121,10 +112,10 @@ def score_corpus(
     return ScoredCorpus(shards.path, total, speed)
 
 
-def _write(found: Iterator[ScoredPairs], shards: Shards, count: ShowCount) -> float:
+def _write(scored: Iterator[ScoredPairs], shards: Shards, count: ShowCount) -> float:
     """Write all remaining shards, and return the speed in tokens per second."""
     begun, tokens, speed = monotonic(), 0, 0.0
-    for rows, scored_tokens in found:
+    for rows, scored_tokens in scored:
         with shards.next(len(rows)) as shard:
             for row in rows:
                 shard.add(row)

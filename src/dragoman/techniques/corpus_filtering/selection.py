@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,6 @@ class FilterReport:
     """Rows: the ``worst`` scored pairs, and those next to the threshold, ``last_dropped`` and
     ``first_kept``, the lowest score first."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 def select(
     corpus: ScoredCorpus, threshold: Threshold, add: Callable[[dict[str, Any]], object]
@@ -62,9 +58,6 @@ def select(
 
     Of pairs with equal scores the first are kept.  Pairs with a problem are never kept.  Memory
     holds some tens of bytes per pair, but no text.
-
-    Raises:
-        DataError: nothing would be kept.
     """
     scores = np.zeros(corpus.pairs, np.float64)
     fit = np.zeros(corpus.pairs, np.bool_)
@@ -142,13 +135,13 @@ def _passed(
     shown: set[int],
 ) -> dict[int, dict[str, Any]]:
     """Pass kept rows to ``add``, and return the rows to show."""
-    found = {}
+    rows_shown = {}
     for number, row in enumerate(rows):
         if kept[number]:
             add(row)
         if number in shown:
-            found[number] = row
-    return found
+            rows_shown[number] = row
+    return rows_shown
 
 
 def _nothing(scores: NDArray[np.float64], fit: NDArray[np.bool_], threshold: Threshold) -> str:

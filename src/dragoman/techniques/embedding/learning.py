@@ -9,21 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError, MissingExtraError
+from dragoman.techniques.embedding.vectors_origin import Tokens
 from dragoman.text.lines import read_lines
 from dragoman.text.normalization import normalize
 from dragoman.text.tokens import words
 from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 from dragoman.text.word_vectors import WordVectors
-
-if TYPE_CHECKING:
-    from dragoman.techniques.embedding.vectors_origin import Tokens
 
 _PACKAGE = "gensim"
 
@@ -54,11 +52,8 @@ class LearningConfig(Config):
     """Threads; with more than one, the result differs from run to run."""
 
 
-class Splitter(Protocol):
-    """Splits a line into tokens."""
-
-    def __call__(self, line: str) -> list[str]:
-        """Tokens of one line."""
+Splitter = Callable[[str], list[str]]
+"""Splits a line into tokens."""
 
 
 def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) -> Splitter:
@@ -91,13 +86,6 @@ def leaving_out(split: Splitter, paths: Iterable[Path]) -> Splitter:
 
     Lines are compared as in ``data.held_out``: white space, case and Unicode composition are
     ignored.
-
-    Args:
-        split: splits other lines.
-        paths: files of the lines to leave out.
-
-    Raises:
-        DataError: a file cannot be read.
     """
     known = {normalize(line).casefold() for path in paths for line in read_lines(path)}
     return lambda line: [] if normalize(line).casefold() in known else split(line)
@@ -121,10 +109,10 @@ class _Text:
                 self._read += 1
                 if self._read % 1000 == 0:
                     self._progress(self._read)
-                if found := self._split(line):
+                if tokens := self._split(line):
                     if first:
-                        self.lines, self.tokens = self.lines + 1, self.tokens + len(found)
-                    yield found
+                        self.lines, self.tokens = self.lines + 1, self.tokens + len(tokens)
+                    yield tokens
 
 
 def learn(
@@ -143,10 +131,6 @@ def learn(
 
     Returns:
         The vectors, and the number of ``lines`` and ``tokens`` that have any.
-
-    Raises:
-        DataError: the text cannot be read, or no token occurs often enough.
-        MissingExtraError: GenSim is not installed.
     """
     kinds = _gensim()
     text = _Text(paths, split, progress)
@@ -173,16 +157,12 @@ def learn(
         )
     model.train(text, total_examples=model.corpus_count, epochs=config.epochs)
     matrix = np.array(model.wv.vectors, dtype=np.float32)
-    found = WordVectors(tuple(model.wv.index_to_key), matrix)
-    return found, {"lines": text.lines, "tokens": text.tokens}
+    vectors = WordVectors(tuple(model.wv.index_to_key), matrix)
+    return vectors, {"lines": text.lines, "tokens": text.tokens}
 
 
 def _gensim() -> dict[str, Any]:
-    """GenSim's classes by ``kind``.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """GenSim's classes by ``kind``."""
     try:
         from gensim.models import FastText, Word2Vec
     except ImportError as error:

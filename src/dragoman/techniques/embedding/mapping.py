@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.techniques.embedding.accuracy import check_dimensions
-from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
 from dragoman.techniques.embedding.nearest_vectors import unit
-from dragoman.techniques.embedding.seeds import (
+from dragoman.techniques.embedding.self_learning import (
+    Mapped,
     Seed,
+    SelfLearningConfig,
+    WordPairs,
+    map_once,
+    normalised,
     pairs_from_dictionary,
     pairs_from_nothing,
     pairs_from_words,
-)
-from dragoman.techniques.embedding.self_learning import (
-    Mapped,
-    SelfLearningConfig,
-    map_once,
     self_learn,
 )
 from dragoman.techniques.embedding.vectors_origin import (
@@ -32,6 +30,7 @@ from dragoman.techniques.embedding.vectors_origin import (
     read_origin,
     write_with_origin,
 )
+from dragoman.techniques.embedding.word_translation import check_dimensions
 from dragoman.text.terms.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
 
@@ -61,20 +60,16 @@ class Mapping:
         return self.output / self.source.name, self.output / self.target.name
 
     def check(self) -> None:
-        """Check paths before the work starts.
-
-        Raises:
-            ConfigError: the results would replace their inputs, or one another.
-        """
+        """Refuse results that would replace their inputs or one another, before the work starts."""
         if self.source.name == self.target.name:
             raise ConfigError(
                 f"{self.source} and {self.target} have the same name, which they keep in "
                 f"{self.output}; rename one of them"
             )
         read = [self.source, self.target, *filter(None, [self.dictionary])]
-        written = [one for output in self.outputs for one in (output, origin_file(output))]
+        written = [*self.outputs, *map(origin_file, self.outputs)]
         for path in read:
-            if path.resolve() in {one.resolve() for one in written}:
+            if path.resolve() in {output.resolve() for output in written}:
                 raise ConfigError(
                     f"--output {self.output} would replace {path}; choose another directory"
                 )
@@ -85,21 +80,7 @@ class Mapping:
             )
 
     def carry_out(self, progress: Callable[[int], object]) -> dict[str, Any]:
-        """Learn the mapping and write both files.
-
-        Args:
-            progress: called with the number of iterations so far.
-
-        Returns:
-            Figures for ``--json``.
-
-        Raises:
-            ConfigError: see :meth:`check` and
-                :func:`~dragoman.techniques.embedding.vectors_origin.check_place`.
-            DataError: a file cannot be used, all its vectors point the same way, or the first
-                dictionary is empty.
-            SavedError: the file that describes a file's origin is damaged.
-        """
+        """Learn the mapping and write both files; returns figures for ``--json``."""
         self.check()
         paths = (self.source, self.target)
         origins = [read_origin(path) for path in paths]
@@ -120,19 +101,16 @@ class Mapping:
             mapped = map_once(x, z, first)
         else:
             mapped = self_learn(x, z, first, self.learning, progress)
-        said = self._said(first, mapped)
+        figures = self._figures(first, mapped)
         inputs = tuple(InputDigest.of(path) for path in paths)
         for vectors, matrix, origin, output in zip(
             (source, target), (mapped.source, mapped.target), origins, self.outputs, strict=True
         ):
-            described = origin.model_copy(
-                update={
-                    "inputs": (*origin.inputs, *inputs),
-                    "settings": {**origin.settings, **said},
-                }
-            )
-            write_with_origin(output, vectors.with_matrix(matrix), described)
-        return {"output": [str(output) for output in self.outputs], **said["map"]}
+            settings = {**origin.settings, "map": figures}
+            described = {"inputs": (*origin.inputs, *inputs), "settings": settings}
+            mapped_vectors = vectors.with_matrix(matrix)
+            write_with_origin(output, mapped_vectors, origin.model_copy(update=described))
+        return {"output": [str(output) for output in self.outputs], **figures}
 
     def _first(self, source: WordVectors, target: WordVectors, x: Matrix, z: Matrix) -> WordPairs:
         if self.dictionary is not None:
@@ -143,26 +121,19 @@ class Mapping:
             return pairs_from_nothing(x, z)
         return pairs_from_words(self.seed, source, target)
 
-    def _said(self, first: WordPairs, mapped: Mapped) -> dict[str, Any]:
-        learned = self.learning is not None
+    def _figures(self, first: WordPairs, mapped: Mapped) -> dict[str, Any]:
         return {
-            "map": {
-                "seed": self.seed if self.dictionary is None else self.dictionary.name,
-                "seed_pairs": len(first.source),
-                "learning": self.learning.model_dump() if self.learning is not None else None,
-                "iterations": mapped.iterations,
-                "similarity": mapped.similarity if learned else None,
-                "pairs": len(mapped.pairs.source),
-            }
+            "seed": self.seed if self.dictionary is None else self.dictionary.name,
+            "seed_pairs": len(first.source),
+            "learning": None if self.learning is None else self.learning.model_dump(),
+            "iterations": mapped.iterations,
+            "similarity": None if self.learning is None else mapped.similarity,
+            "pairs": len(mapped.pairs.source),
         }
 
 
 def _check_differ(path: Path, vectors: WordVectors) -> None:
-    """Check that vectors differ; they are centred and scaled, which needs a spread.
-
-    Raises:
-        DataError: all vectors point the same way.
-    """
+    """Check that vectors differ; they are centred and scaled, which needs a spread."""
     spread = np.ptp(unit(vectors.matrix), axis=0)
     if spread.max(initial=0.0) < _LEAST_SPREAD:
         raise DataError(

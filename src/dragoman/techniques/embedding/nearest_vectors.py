@@ -58,10 +58,10 @@ def neighbourhood(x: Matrix, z: Matrix, neighbours: int = NEIGHBOURS) -> Matrix:
     Returns:
         ``(n,)``.
     """
-    found = np.empty(len(x), dtype=np.float32)
+    means = np.empty(len(x), dtype=np.float32)
     for rows, similarity in similarity_blocks(x, z):
-        found[rows] = mean_of_largest(similarity, neighbours)
-    return found
+        means[rows] = mean_of_largest(similarity, neighbours)
+    return means
 
 
 def mean_of_largest(values: Matrix, count: int) -> Matrix:
@@ -104,8 +104,8 @@ def nearest(
         if hubness is not None:
             similarity -= hubness / 2  # noqa: PLW2901 - in place
         best = np.argpartition(similarity, len(z) - count, axis=1)[:, len(z) - count :]
-        found = np.take_along_axis(similarity, best, axis=1)
-        order = np.argsort(-found, axis=1, kind="stable")
+        largest = np.take_along_axis(similarity, best, axis=1)
+        order = np.argsort(-largest, axis=1, kind="stable")
         indices[rows] = np.take_along_axis(best, order, axis=1)
-        values[rows] = np.take_along_axis(found, order, axis=1)
+        values[rows] = np.take_along_axis(largest, order, axis=1)
     return indices, values

@@ -62,11 +62,7 @@ def origin_file(path: Path) -> Path:
 
 
 def read_origin(path: Path) -> VectorsOrigin:
-    """The origin of the vectors in ``path``; vectors of other programs are assumed to be of words.
-
-    Raises:
-        SavedError: the file beside them is damaged.
-    """
+    """The origin of the vectors in ``path``; those of other programs are taken to be of words."""
     beside = origin_file(path)
     try:
         values = read_json(beside)
@@ -84,10 +80,7 @@ def read_origin(path: Path) -> VectorsOrigin:
 def check_place(path: Path) -> None:
     """Check before the work starts that vectors can be written to ``path``; make its folder.
 
-    Raises:
-        ConfigError: it is a directory, or the file beside it does not describe vectors and would be
-            lost.
-        StorageError: its folder cannot be made.
+    A file beside it that describes no vectors would be lost, so that it is refused.
     """
     if path.is_dir():
         raise ConfigError(f"--output {path}: this is a directory; name a file, such as my.vec.gz")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.techniques.embedding.accuracy import word_accuracy
-from dragoman.techniques.embedding.word_by_word import WordByWord
+from dragoman.techniques.embedding.word_translation import WordByWord, word_accuracy
 from dragoman.text.tokens import space_spans
 from dragoman.text.word_vectors import WordVectors
 
@@ -39,7 +40,7 @@ def test_precision_and_coverage() -> None:
     frequent = word_accuracy(GERMAN, ENGLISH, entries, "d", maximum=2)
     assert (frequent.asked, frequent.answerable) == (2, 3)
     assert frequent.csls.p1 == 100
-    assert frequent.to_json()["csls"] == {"p1": 100, "p5": 100}
+    assert asdict(frequent.csls) == {"p1": 100, "p5": 100}
 
 
 def test_the_most_frequent_spelling_is_asked_for() -> None:
