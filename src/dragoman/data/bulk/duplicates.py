@@ -22,35 +22,6 @@ _KEY = np.dtype([("key", "<i8"), ("place", "<i4")])
 _PLACE = np.dtype("<i4")
 
 
-class RecordedKeys:
-    """Treats every pair as new, and records its key."""
-
-    def __init__(self) -> None:
-        self.keys: list[int] = []
-
-    def before(self, source: str, target: str) -> bool:
-        """False: duplicates are not known yet."""
-        self.keys.append(pair_key(source, target))
-        return False
-
-    def close(self) -> None:
-        """Do nothing; the keys are kept."""
-
-
-class KnownDuplicates:
-    """Marks known duplicates among pairs, by their place in the order of the calls."""
-
-    def __init__(self, places: frozenset[int]) -> None:
-        self._places, self._counter = places, count()
-
-    def before(self, source: str, target: str) -> bool:
-        """Whether this pair, the next one, occurred before."""
-        return next(self._counter) in self._places
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
 @dataclass(frozen=True)
 class KeyShard:
     """Writes the keys of a shard."""
@@ -59,19 +30,24 @@ class KeyShard:
 
     def __call__(self, place: int) -> None:
         """Write the keys, by partition."""
-        plan, seen = self.plan, RecordedKeys()
+        plan, recorded = self.plan, list[int]()
         part = plan.shards[place].part
+
+        def record(source: str, target: str) -> bool:
+            recorded.append(pair_key(source, target))
+            return False  # duplicates are not known yet
+
         cleaned = clean_part(
             plan.parts[part],
             plan.cleaning,
             CleaningReport(),
             held_out=plan.held_out,
             pairs=plan.raw_pairs(place),
-            seen=seen,
+            seen=record,
         )
         for _ in cleaned:
             pass
-        found = np.array(seen.keys, dtype=np.int64)
+        found = np.array(recorded, dtype=np.int64)
         keys = np.zeros(len(found), dtype=_KEY)
         keys["key"], keys["place"] = found, np.arange(len(found))
         partition = found.view(np.uint64) % np.uint64(plan.partitions)
@@ -118,6 +94,7 @@ class CleanShard:
         """Write the examples and the report."""
         plan, report = self.plan, CleaningReport()
         part = plan.shards[place].part
+        duplicates, places = self._duplicates(place), count()
         examples = clean_part(
             plan.parts[part],
             plan.cleaning,
@@ -125,7 +102,7 @@ class CleanShard:
             held_out=plan.held_out,
             label=plan.labels[part],
             pairs=plan.raw_pairs(place),
-            seen=KnownDuplicates(self._duplicates(place)),
+            seen=lambda source, target: next(places) in duplicates,
         )
         plan.write_examples(place, list(examples), report=report.to_json())
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from typing import Protocol, TypeVar
+from contextlib import closing, contextmanager, nullcontext
+from typing import TypeVar
 
 import regex
 from pydantic import Field, field_validator
@@ -38,6 +38,9 @@ __all__ = [
 # A short text may be much shorter than its translation ("OK", "확인"); when lengths are
 # compared, sides below this length count as this long.
 _SHORTEST_COMPARED = 10
+Seen = Callable[[str, str], bool]
+"""Whether a pair, given by its sides after all other filters, occurred before."""
+
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Script=Common}]")
 
 
@@ -140,7 +143,7 @@ def clean_part(
     held_out: frozenset[int] = frozenset(),
     label: str | None = None,
     pairs: Iterable[Pair] | None = None,
-    seen: SeenPairs | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[Example]:
     """The examples that :func:`clean` keeps of a part of the corpus.
 
@@ -154,7 +157,7 @@ def clean_part(
         held_out: keys of evaluation pairs, from :func:`held_out_keys`.
         label: the part's name in the report; by default its own name.
         pairs: some of its pairs, in place of reading its files.
-        seen: recognises duplicates, in place of a table of all pairs seen here.
+        seen: recognises duplicates, instead of a table of the pairs seen here.
     """
     return _cleaned(
         read_pairs(part) if pairs is None else pairs,
@@ -165,16 +168,6 @@ def clean_part(
         held_out=held_out,
         seen=seen,
     )
-
-
-class SeenPairs(Protocol):
-    """Recognises pairs that occurred before."""
-
-    def before(self, source: str, target: str) -> bool:
-        """Whether this pair, which has passed all other filters, occurred before."""
-
-    def close(self) -> None:
-        """Forgets all pairs."""
 
 
 _T = TypeVar("_T")
@@ -188,11 +181,11 @@ def _cleaned(
     *,
     has_source: bool,
     held_out: frozenset[int],
-    seen: SeenPairs | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[_T]:
     """The results of ``make`` for the pairs that :func:`clean` keeps; None leaves a pair out."""
     unfit = pair_check(config, has_source=has_source)
-    with closing(seen or _Seen()) as earlier:
+    with _seen_pairs() if seen is None else nullcontext(seen) as occurred_before:
         for raw in pairs:
             report.read += 1
             source, target, line = normalize(raw.source), normalize(raw.target), raw.line
@@ -205,7 +198,7 @@ def _cleaned(
             is_held_out = bool(held_out) and not held_out.isdisjoint(_side_keys(source, target))
             if is_held_out and not config.keep_held_out:
                 reason = "held out"
-            elif config.drop_duplicates and earlier.before(source, target):
+            elif config.drop_duplicates and occurred_before(source, target):
                 reason = "duplicate"
             if reason is not None:
                 report.drop(reason, line)
@@ -290,14 +283,13 @@ def pair_key(source: str, target: str) -> int:
     return _hash(f"{source}\n{target}")
 
 
-class _Seen:
-    """The pairs seen so far, as hashes in a temporary table that SQLite moves to disk as it grows.
+@contextmanager
+def _seen_pairs() -> Iterator[Seen]:
+    """Remembers pairs as hashes in a temporary table that SQLite moves to disk as it grows.
 
     The file has no name and disappears when closed, even after a crash.
     """
-
-    def __init__(self) -> None:
-        self._table = sqlite3.connect("", isolation_level=None)
+    with closing(sqlite3.connect("", isolation_level=None)) as table:
         for statement in (
             "PRAGMA journal_mode = OFF",
             "PRAGMA synchronous = OFF",
@@ -305,20 +297,17 @@ class _Seen:
             "CREATE TABLE seen (hash INTEGER PRIMARY KEY)",
             "BEGIN",  # one transaction for all, or each pair would be written to disk separately
         ):
-            self._table.execute(statement)
+            table.execute(statement)
 
-    def before(self, source: str, target: str) -> bool:
-        """Whether this pair was passed before."""
-        key = pair_key(source, target)
-        try:
-            added = self._table.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
-        except sqlite3.OperationalError as error:
-            raise StorageError(
-                f"cannot write to the temporary directory: {error}; free some space, set TMPDIR "
-                "to another directory, or set cleaning.drop_duplicates to false"
-            ) from error
-        return added.rowcount == 0
+        def occurred_before(source: str, target: str) -> bool:
+            key = pair_key(source, target)
+            try:
+                added = table.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
+            except sqlite3.OperationalError as error:
+                raise StorageError(
+                    f"cannot write to the temporary directory: {error}; free some space, set "
+                    "TMPDIR to another directory, or set cleaning.drop_duplicates to false"
+                ) from error
+            return added.rowcount == 0
 
-    def close(self) -> None:
-        """Forgets all pairs."""
-        self._table.close()
+        yield occurred_before

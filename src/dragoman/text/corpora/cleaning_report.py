@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Reason = Literal[
@@ -95,15 +95,7 @@ class CleaningReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain values, for a JSON file."""
-        return {
-            name: {
-                "read": part.read,
-                "kept": part.kept,
-                "dropped": _plain(part.dropped),
-                "noted": _plain(part.noted),
-            }
-            for name, part in self.parts.items()
-        }
+        return {name: asdict(part) for name, part in self.parts.items()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> CleaningReport:
@@ -133,9 +125,3 @@ class CleaningReport:
                     label = f"{said}, {reason}" if said else reason
                     lines.append(f"  {finding.count:>9,}  {label:<26}  lines {where}")
         return "\n".join(lines)
-
-
-def _plain(findings: dict[str, CountedLines]) -> dict[str, Any]:
-    return {
-        name: {"count": finding.count, "lines": finding.lines} for name, finding in findings.items()
-    }

@@ -34,7 +34,20 @@ class Jsonl(Format):
             DataError: a line is not a JSON object, lacks a key, or has a value other than a string.
         """
         (path,) = files
-        return _read(path, sides)
+        source, target = sides
+        for number, line in enumerate(read_lines(path), 1):
+            place = f"{path}:{number}"
+            if not line.strip():
+                yield Pair("", "", number)
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                raise DataError(f"{place}: not valid JSON ({reason}); correct the line") from error
+            if not isinstance(record, dict):
+                raise DataError(f"{place}: expected a JSON object, such as {{{source!r}: ...}}")
+            yield Pair(_value(record, source, place), _value(record, target, place), number)
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
@@ -63,23 +76,6 @@ class Jsonl(Format):
                 continue  # reading the pairs reports the error with its line
             found.update(dict.fromkeys(_strings(record, "", _DEEPEST_KEY)))
         return list(found)
-
-
-def _read(path: Path, sides: Sides) -> Iterator[Pair]:
-    source, target = sides
-    for number, line in enumerate(read_lines(path), 1):
-        place = f"{path}:{number}"
-        if not line.strip():
-            yield Pair("", "", number)
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise DataError(f"{place}: not valid JSON ({reason}); correct the line") from error
-        if not isinstance(record, dict):
-            raise DataError(f"{place}: expected a JSON object, such as {{{source!r}: ...}}")
-        yield Pair(_value(record, source, place), _value(record, target, place), number)
 
 
 def _value(record: dict[str, Any], key: str, place: str) -> str:

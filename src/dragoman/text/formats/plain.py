@@ -27,9 +27,19 @@ class Plain(Format):
             DataError: the two files differ in length.
         """
         if len(files) == 1:
-            return (Pair("", line, number) for number, line in enumerate(read_lines(files[0]), 1))
-        source, target = files
-        return _read(source, target)
+            yield from (Pair("", line, n) for n, line in enumerate(read_lines(files[0]), 1))
+            return
+        sources, targets = read_lines(files[0]), read_lines(files[1])
+        for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
+            if source is None or target is None:
+                # One side has ended: count the rest of the other, to report both lengths.
+                longer = number + sum(1 for _ in (targets if source is None else sources))
+                counts = (number - 1, longer) if source is None else (longer, number - 1)
+                raise DataError(
+                    f"{files[0]} has {counts[0]} lines and {files[1]} has {counts[1]}; "
+                    "a line and its translation must have the same number in both"
+                )
+            yield Pair(source, target, number)
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
@@ -52,17 +62,3 @@ class Plain(Format):
                 targets.write(f"{pair.target}\n")
 
             yield add
-
-
-def _read(source_path: Path, target_path: Path) -> Iterator[Pair]:
-    sources, targets = read_lines(source_path), read_lines(target_path)
-    for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
-        if source is None or target is None:
-            # One side has ended: count the rest of the other, to report both lengths.
-            longer = number + sum(1 for _ in (targets if source is None else sources))
-            counts = (number - 1, longer) if source is None else (longer, number - 1)
-            raise DataError(
-                f"{source_path} has {counts[0]} lines and {target_path} has {counts[1]}; "
-                "a line and its translation must have the same number in both"
-            )
-        yield Pair(source, target, number)

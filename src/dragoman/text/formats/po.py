@@ -32,24 +32,20 @@ class Po(Format):
             DataError: not a catalogue, or without any translation.
         """
         (path,) = files
-        return _read(path)
+        found = False
+        for entry in _catalogue(path).entries:
+            if entry.is_header or "fuzzy" in entry.flags:
+                continue
+            for source, target in _messages(entry):
+                if target:
+                    found = True
+                    yield Pair(source, target, entry.msgid.line)
+        if not found:
+            raise DataError(f"{path}: no translated entries; give a catalogue with translations")
 
     def languages(self, path: Path) -> tuple[str | None, str | None]:
         """English, and the language that the header names."""
         return "en", _catalogue(path).fields.get("language") or None
-
-
-def _read(path: Path) -> Iterator[Pair]:
-    found = False
-    for entry in _catalogue(path).entries:
-        if entry.is_header or "fuzzy" in entry.flags:
-            continue
-        for source, target in _messages(entry):
-            if target:
-                found = True
-                yield Pair(source, target, entry.msgid.line)
-    if not found:
-        raise DataError(f"{path}: no translated entries; give a catalogue with translations")
 
 
 def _catalogue(path: Path) -> Catalogue:

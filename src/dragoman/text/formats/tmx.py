@@ -36,7 +36,21 @@ class Tmx(Format):
             DataError: not well-formed XML, or no unit has both languages.
         """
         (path,) = files
-        return _read(path, sides)
+        source, target = sides
+        languages: dict[str, None] = {}
+        found = False
+        for number, unit in enumerate(each_part(path, _UNITS), 1):
+            texts = _segments(unit)
+            languages.update(dict.fromkeys(texts))
+            pair = [_of_language(texts, language) for language in (source, target)]
+            if pair[0] is not None and pair[1] is not None:
+                found = True
+                yield Pair(pair[0], pair[1], number)
+        if not found:
+            there = named(sorted(languages)) or "none"
+            raise DataError(
+                f"{path}: no unit has both {source!r} and {target!r}; languages there: {there}"
+            )
 
     def offered_sides(self, path: Path) -> list[str]:
         """The languages of the first units, in the order of appearance."""
@@ -44,24 +58,6 @@ class Tmx(Format):
         for unit in islice(each_part(path, _UNITS), _FIRST_UNITS):
             found.update(dict.fromkeys(_segments(unit)))
         return list(found)
-
-
-def _read(path: Path, sides: Sides) -> Iterator[Pair]:
-    source, target = sides
-    languages: dict[str, None] = {}
-    found = False
-    for number, unit in enumerate(each_part(path, _UNITS), 1):
-        texts = _segments(unit)
-        languages.update(dict.fromkeys(texts))
-        pair = [_of_language(texts, language) for language in (source, target)]
-        if pair[0] is not None and pair[1] is not None:
-            found = True
-            yield Pair(pair[0], pair[1], number)
-    if not found:
-        there = named(sorted(languages)) or "none"
-        raise DataError(
-            f"{path}: no unit has both {source!r} and {target!r}; languages there: {there}"
-        )
 
 
 def _segments(unit: Element) -> dict[str, str]:

@@ -27,7 +27,23 @@ class Tsv(Format):
                 the header has a carriage return.
         """
         (path,) = files
-        return _read(path, sides)
+        lines = read_lines(path)
+        header = _header(path, lines)
+        places = [_column(header, name, path) for name in sides]
+        number = 1
+        for number, line in enumerate(lines, 2):
+            cells = line.split("\t")
+            if len(cells) == len(header):
+                yield Pair(cells[places[0]], cells[places[1]], number)
+            elif line:
+                raise DataError(
+                    f"{path}:{number}: {len(cells)} cells, but the header has {len(header)}; "
+                    "correct the line (cells are separated by tabs and cannot be quoted)"
+                )
+            else:
+                yield Pair("", "", number)
+        if number == 1:
+            raise DataError(f"{path}: only a header and no rows; give a file with pairs")
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
@@ -56,26 +72,6 @@ class Tsv(Format):
     def offered_sides(self, path: Path) -> list[str]:
         """The columns."""
         return _header(path, read_lines(path))
-
-
-def _read(path: Path, sides: Sides) -> Iterator[Pair]:
-    lines = read_lines(path)
-    header = _header(path, lines)
-    places = [_column(header, name, path) for name in sides]
-    number = 1
-    for number, line in enumerate(lines, 2):
-        cells = line.split("\t")
-        if len(cells) == len(header):
-            yield Pair(cells[places[0]], cells[places[1]], number)
-        elif line:
-            raise DataError(
-                f"{path}:{number}: {len(cells)} cells, but the header has {len(header)}; "
-                "correct the line (cells are separated by tabs and cannot be quoted)"
-            )
-        else:
-            yield Pair("", "", number)
-    if number == 1:
-        raise DataError(f"{path}: only a header and no rows; give a file with pairs")
 
 
 def _header(path: Path, lines: Iterator[str]) -> list[str]:

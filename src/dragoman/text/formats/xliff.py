@@ -56,7 +56,22 @@ class Xliff(Format):
             DataError: not well-formed XML, with a document type, or without any translation.
         """
         (path,) = files
-        return _read(path)
+        number = 0
+        found = False
+        languages: _Languages = None, None
+        for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
+            if local(part) == "file":
+                languages = _agreed(path, languages, _stated(part))
+            elif local(part) in _UNITS:
+                number += 1
+                for source, target in _translated(part):
+                    found = True
+                    yield Pair(source, target, number)
+        if not found:
+            raise DataError(
+                f"{path}: no unit has a finished translation; fill the targets, and give those "
+                f"in the state {UNREVIEWED} another one once they are reviewed"
+            )
 
     def languages(self, path: Path) -> _Languages:
         """The languages in the file; that of the target is optional."""
@@ -71,25 +86,6 @@ def _stated(head: Element) -> _Languages:
     names = _LANGUAGES_2 if local(head) == "xliff" else _LANGUAGES_1
     source, target = (head.get(name) or None for name in names)
     return source, target
-
-
-def _read(path: Path) -> Iterator[Pair]:
-    number = 0
-    found = False
-    languages: _Languages = None, None
-    for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
-        if local(part) == "file":
-            languages = _agreed(path, languages, _stated(part))
-        elif local(part) in _UNITS:
-            number += 1
-            for source, target in _translated(part):
-                found = True
-                yield Pair(source, target, number)
-    if not found:
-        raise DataError(
-            f"{path}: no unit has a finished translation; fill the targets, and give those in the "
-            f"state {UNREVIEWED} another one once they are reviewed"
-        )
 
 
 def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
