@@ -149,12 +149,7 @@ def _open(directory: Path) -> Store | None:
 def _aligned_pairs(
     part: CorpusPart, cleaning: CleaningConfig, held_out: frozenset[int]
 ) -> Iterator[_Aligned]:
-    """The pairs that cleaning keeps, each with its links.
-
-    Raises:
-        DataError: there are more or fewer lines of links than pairs, or a link goes beyond the
-            words of its pair.
-    """
+    """The pairs that cleaning keeps, each with its links."""
     last: list[tuple[Pair, list[Link]]] = []  # the latest pair given to cleaning
 
     def raw_pairs() -> Iterator[Pair]:

@@ -64,11 +64,7 @@ def declared_texts(parts: Mapping[str, CorpusPart]) -> Iterator[DeclaredText]:
 
 
 def warn_of_other_languages(parts: Mapping[str, CorpusPart]) -> None:
-    """Warn of parts without a source whose text is in another language than declared.
-
-    Raises:
-        DataError: a part cannot be read.
-    """
+    """Warn of parts without a source whose text is in another language than declared."""
     for text in declared_texts(parts):
         if text.is_foreign:
             log.warning("%s", text)

@@ -100,9 +100,6 @@ def encode_chunks(
         encoder: encodes one chunk, in each process.
         processes: number of encoding processes in addition to this process; with 1, this process
             encodes alone.
-
-    Raises:
-        WorkerError: a process was killed.
     """
     if processes == 1:
         yield from map(encoder, chunks)

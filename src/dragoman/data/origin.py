@@ -51,9 +51,6 @@ def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[Inp
     Args:
         paths: the files, in order; a repeated path is read once.
         known: earlier descriptions; a file is read only if none of them still holds.
-
-    Raises:
-        DataError: a file cannot be read.
     """
     by_path = {file.path: file for file in known if file.changed_ns is not None}
     paths = list(paths)

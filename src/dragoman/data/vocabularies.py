@@ -145,10 +145,6 @@ def label_vocabularies(
         config: for the vocabulary of the sources.
         seed: seed of the sample drawn from a larger corpus.
         parent: model whose source vocabulary is kept or extended.
-
-    Raises:
-        ConfigError: the vocabulary does not fit the text.
-        DataError: there is no text, or fewer than two labels.
     """
     found: set[str] = set()
 
@@ -193,9 +189,6 @@ def check_tags(
         parent: model whose vocabularies are kept or extended.
         tagged: training text, dev and test sets and general text, by their key in the
             configuration.
-
-    Raises:
-        ConfigError: it will lack a tag.
     """
     known = list(config.tags)
     if parent is not None:

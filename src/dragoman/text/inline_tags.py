@@ -104,9 +104,6 @@ def write_tags(text: str, tags: Sequence[PlacedTag]) -> str:
     Args:
         text: the text, whose copied parts are replaced.
         tags: none crosses another; of several at one place the first is outside, or in front.
-
-    Raises:
-        ValueError: two tags cross.
     """
     written = _Written()
     _write(written, text, _nested(tags), 0, len(text))

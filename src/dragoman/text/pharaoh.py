@@ -23,21 +23,13 @@ _LINK = re.compile("([0-9]{1,9})([-p?])([0-9]{1,9})")
 
 
 def read_alignments(path: Path | str) -> Iterator[list[Link]]:
-    """The links of each pair, in the order of the file; an empty line has no links.
-
-    Raises:
-        DataError: the file is missing, empty, damaged or not UTF-8, or a line has other content.
-    """
+    """The links of each pair, in the order of the file; an empty line has no links."""
     for number, line in enumerate(read_lines(path), 1):
         yield [link for link, _ in _links(path, number, line, "-")]
 
 
 def read_gold_alignments(path: Path | str) -> Iterator[tuple[list[Link], list[Link]]]:
-    """The sure links of each pair, ``0-0``, and the merely possible links, ``1p2`` or ``1?2``.
-
-    Raises:
-        DataError: as for :func:`read_alignments`.
-    """
+    """The sure links of each pair, ``0-0``, and the merely possible links, ``1p2`` or ``1?2``."""
     for number, line in enumerate(read_lines(path), 1):
         links = list(_links(path, number, line, "-p?"))
         yield (

@@ -166,9 +166,6 @@ def read_entries(text: str, encoding: str = "utf-8") -> list[PoEntry]:
     Args:
         text: the catalogue.
         encoding: of bytes that are written as escapes.
-
-    Raises:
-        CatalogueError: a syntax error.
     """
     return list(_Reading(text, encoding).entries())
 

@@ -43,9 +43,6 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
         text: any text.
         language: its code. Languages unknown to sentencex follow the rules of English.
         mode: the places at which to split.
-
-    Raises:
-        MissingExtraError: sentences are wanted, and sentencex is not installed.
     """
     if mode == "none":
         return list(_trimmed(text, [(0, len(text))]))

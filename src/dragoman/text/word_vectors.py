@@ -60,11 +60,7 @@ class WordVectors:
 
 
 def read_header(path: Path | str) -> tuple[int, int]:
-    """The number of vectors in a file, and their dimension.
-
-    Raises:
-        DataError: the file is missing, or of another kind.
-    """
+    """The number of vectors in a file, and their dimension."""
     with open_bytes(path) as stream:
         return _header(next(decode_lines(stream, str(path)), ""), path)
 
@@ -122,11 +118,7 @@ def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors
 
 
 def write_vectors(path: Path, vectors: WordVectors) -> None:
-    """Writes vectors with six digits, compressed if the suffix is that of a compression (``.gz``).
-
-    Raises:
-        StorageError: the file cannot be written to the disk; an existing file stays.
-    """
+    """Writes vectors with six digits, compressed if the suffix says so (``.gz``)."""
     row_format = " ".join([f"%{_DIGITS}"] * vectors.dimension)
     with write_text(path) as stream:
         stream.write(f"{len(vectors)} {vectors.dimension}\n")

@@ -82,7 +82,6 @@ class BulkDirectory:
 
         Raises:
             ConfigError: it holds other files.
-            StorageError: it cannot be made.
         """
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)

@@ -74,12 +74,7 @@ class BulkPreparation:
         self._cleaned: CleaningReport | None = None
 
     def examples(self) -> Iterator[tuple[Example, float]]:
-        """The cleaned text with the weight of each part, for vocabularies.
-
-        Raises:
-            ConfigError: the folder has shards of other text or settings.
-            DataError: the text cannot be used, or cleaning leaves nothing of it.
-        """
+        """The cleaned text with the weight of each part, for vocabularies."""
         self._clean()
         plan = self._text.plan
         for place, shard in enumerate(plan.shards):
@@ -90,12 +85,7 @@ class BulkPreparation:
     def encode(
         self, encoder: Encoder, report: CleaningReport
     ) -> Generator[EncodedChunk, None, None]:
-        """The ids of the whole corpus, in order, a shard at a time; see ``prepare``.
-
-        Raises:
-            ConfigError: the folder has shards of other text or settings.
-            DataError: the text cannot be used.
-        """
+        """The ids of the whole corpus, in order, a shard at a time; see ``prepare``."""
         report.parts.update(self._clean().parts)
         plan = self._text.plan
         files = _encoded_files(plan, encoder)

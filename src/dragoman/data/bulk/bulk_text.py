@@ -101,14 +101,7 @@ class BulkText:
         }
 
     def clean(self) -> TextPlan:
-        """Clean the whole text, except parts already done.
-
-        Raises:
-            DataError: the text cannot be read.
-            SavedError: a shard was damaged meanwhile.
-            StorageError: a disk refuses.
-            WorkerError: a worker was killed more often than is allowed.
-        """
+        """Clean the whole text, except parts already done."""
         self._cut()
         plan = self.plan
         if plan.cleaning.drop_duplicates:
@@ -199,11 +192,7 @@ def cleaned_names(parts: int) -> list[str]:
 
 
 def write_cleaned(text: BulkText) -> dict[str, Any]:
-    """Write the examples of each part as JSON lines with the keys source and target.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write the examples of each part as JSON lines with the keys source and target."""
     plan, output = text.plan, text.directory.path
     names = cleaned_names(len(plan.parts))
     places = {part: list[int]() for part in range(len(plan.parts))}

@@ -88,11 +88,7 @@ class TextPlan:
         return ShardFiles(self.folder / "cleaned", ROWS_SUFFIX)
 
     def raw_pairs(self, place: int) -> list[Pair]:
-        """The pairs of a shard.
-
-        Raises:
-            SavedError: it is missing or altered.
-        """
+        """The pairs of a shard."""
         shard = self.shards[place]
         rows = unpack_rows(self.pairs(shard.part).read(shard.number))
         return [
@@ -106,11 +102,7 @@ class TextPlan:
         self.cleaned.write(place, pack_rows(rows), **facts)
 
     def examples(self, place: int) -> Iterator[Example]:
-        """The cleaned examples of a shard.
-
-        Raises:
-            SavedError: it is missing or altered.
-        """
+        """The cleaned examples of a shard."""
         name = self.parts[self.shards[place].part].name
         for source, target, given, wanted, tags, line in unpack_rows(self.cleaned.read(place)):
             yield Example(source, target, given, wanted, tuple(tags), Origin(name, line))
@@ -123,12 +115,7 @@ class PartCut:
     plan: TextPlan
 
     def __call__(self, part: int) -> None:
-        """Write the missing shards.
-
-        Raises:
-            DataError: the text cannot be read.
-            StorageError: the disk refuses.
-        """
+        """Write the missing shards."""
         files, sizes = self.plan.pairs(part), list[int]()
         for rows in self._pieces(part):
             if files.record(len(sizes)) is None:

@@ -55,10 +55,6 @@ def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
 
     Returns:
         The number of different words on each side.
-
-    Raises:
-        SavedError: there is no vocabulary.
-        StorageError: the disk refuses.
     """
     plan, output, found = text.plan, text.directory.path, dict[str, int]()
     text.carry_out("counting", CountShard(plan, vocabulary), _counts(plan), plan.sizes)

@@ -121,9 +121,6 @@ def clean(
         part: the part's name in the report.
         has_source: whether the pairs have one; if not, sides are not compared.
         held_out: keys of evaluation pairs, from :func:`held_out_keys`.
-
-    Raises:
-        StorageError: the disk has no room for the temporary table of pairs seen.
     """
     return _cleaned(
         pairs,

@@ -295,11 +295,7 @@ class CorpusPart(Config):
 
     @property
     def file_format(self) -> Format:
-        """The format as given, or else that of the suffix.
-
-        Raises:
-            FormatError: no format is given, and the suffix belongs to none or to several.
-        """
+        """The format as given, or else that of the suffix."""
         if self.format is not None:
             return format_named(self.format)
         return FORMATS["plain"] if self.path is None else format_of(Path(self.path))

@@ -51,11 +51,7 @@ class Jsonl(Format):
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """Writes objects of two keys with any text. A dot in a key is an ordinary character.
-
-        Raises:
-            ConfigError: both keys are the same.
-        """
+        """Writes objects of two keys with any text. A dot in a key is an ordinary character."""
         (path,) = files
         check_names(path, sides)
         with write_text(path) as stream:

@@ -37,11 +37,7 @@ class Trees(Format):
     sides = "views"
 
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
-        """Two views of each tree; a blank line, or a tree of empty elements, is an empty pair.
-
-        Raises:
-            DataError: the view is unknown, or a line is not a tree (with line and column).
-        """
+        """Two views of each tree; a blank line, or a tree of empty elements, is an empty pair."""
         (path,) = files
         source, target = (_view(path, side) for side in sides)
         for number, found in read_trees(read_lines(path), str(path)):
@@ -112,9 +108,6 @@ def tree_lines(lines: Sequence[str], path: Path) -> list[str]:
     Args:
         lines: of a file.
         path: its name, for messages.
-
-    Raises:
-        DataError: a line is not a tree; the message has line and column.
     """
     found = read_trees(lines, str(path))
     return ["" if tree is None else str(tree) for _, tree in found]

@@ -41,9 +41,6 @@ def read_dictionary(path: Path, wanted: Collection[str] | None = None) -> Dictio
     Args:
         path: a file of pairs, or the index or articles of a dictd dictionary.
         wanted: keep only these words, in any case; by default, all.
-
-    Raises:
-        DataError: a file is missing, damaged, not UTF-8 or of another kind.
     """
     kept = None if wanted is None else {word.casefold() for word in wanted}
     found: dict[str, dict[str, None]] = {}

@@ -52,11 +52,6 @@ def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term
     Args:
         path: TBX if its suffix is ``.tbx``, otherwise a table.
         languages: source and target language. A table needs none, but may have them as a header.
-
-    Raises:
-        DataError: the file is missing, not UTF-8, or not in the format; TBX lacks terms in one of
-            the languages; or the header of a table has them in the other order, or one of them with
-            a third.
     """
     if is_tbx(path):
         return _read_tbx(path, languages), "entry"
@@ -72,11 +67,7 @@ def is_tbx(path: Path) -> bool:
 
 
 def read_kept(path: Path) -> Iterator[Term]:
-    """Terms that must not be translated, from a file with one term in each line.
-
-    Raises:
-        DataError: the file is missing, empty or not UTF-8.
-    """
+    """Terms that must not be translated, from a file with one term in each line."""
     for number, line in enumerate(read_lines(path), 1):
         if text := line.strip():
             yield _kept(text, number)

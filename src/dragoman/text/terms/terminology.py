@@ -111,9 +111,6 @@ class Terminology:
             earlier glossary.
         protect: names of sets of patterns.
         patterns: further regular expressions, whose matches are copied.
-
-    Raises:
-        ConfigError: a pattern is not a regular expression, or matches the empty text.
     """
 
     def __init__(
@@ -143,9 +140,6 @@ class Terminology:
         Args:
             text: a line.
             ignored: tags in front that are instructions to the model.
-
-        Raises:
-            DataError: a pattern takes too long.
         """
         text = _without_tags(normalize(text), ignored)
         found = [one for pattern in self._patterns for one in pattern.spans(text)]
@@ -156,11 +150,7 @@ class Terminology:
         return tuple(found[index][2] for index in longest_apart((s, e) for s, e, _ in found))
 
     def protected(self, text: str) -> list[Span]:
-        """Positions in a normalised text that patterns copy, in order.
-
-        Raises:
-            DataError: a pattern takes too long.
-        """
+        """Positions in a normalised text that patterns copy, in order."""
         found = [one[:2] for pattern in self._patterns for one in pattern.spans(text)]
         return [found[index] for index in longest_apart(found)]
 
@@ -242,9 +232,6 @@ def counters(
     Args:
         glossary: of the terms, which are not counted without it.
         languages: source and target language of the glossary, needed for TBX only.
-
-    Raises:
-        DataError: the glossary is missing or broken.
     """
     found = {
         "placeholders": Terminology(protect=("placeholders", "tags")),

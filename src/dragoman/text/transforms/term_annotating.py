@@ -100,9 +100,6 @@ def matches_in_both(example: Example, glossary: str) -> list[Match]:
     """The terms of a source with a translation in the target, each occurrence counted once.
 
     Their places are those in the normalised source.
-
-    Raises:
-        DataError: the glossary is missing or broken.
     """
     matches = _read(glossary, example).matches(example.source)
     target = normalize(example.target)

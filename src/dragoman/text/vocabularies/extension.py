@@ -61,10 +61,6 @@ def extend_vocabularies(
         config: only ``size``, ``tags``, ``character_coverage``, ``balance`` and ``training_pairs``
             are read.
         seed: seed of the sample drawn from a larger corpus.
-
-    Raises:
-        ConfigError: the size leaves no room for new pieces, or is larger than the text allows.
-        DataError: there is no text.
     """
     sources, targets = counted_lines(pairs, config, seed, joint=parents.joint)
     if parents.joint:

@@ -55,7 +55,6 @@ def sentencepiece_vocabulary(model: bytes, where: str) -> Numbered:
 
     Raises:
         DataError: it is not a sentencepiece model, or lacks a symbol that ends a sentence.
-        MissingExtraError: protobuf is not installed.
     """
     pieces = [one.piece for one in _proto(model, where).pieces]
     trained = _proto(model, where).trainer_spec
@@ -93,10 +92,6 @@ def dictionary_over_sentencepiece(
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
         limited: whether text is split only into pieces of the dictionary, and characters.
         lowercase: whether text is lower-cased first.
-
-    Raises:
-        DataError: it is not a sentencepiece model, or the dictionary is not usable.
-        MissingExtraError: protobuf is not installed.
     """
     proto = _proto(model, where)
     names, rows = _order(ids, special, where, tags or {})
@@ -127,9 +122,6 @@ def dictionary_over_words(
         special: the same.
         where: the same.
         tags: the same.
-
-    Raises:
-        DataError: the dictionary is not usable.
     """
     names, rows = _order(ids, special, where, tags or {})
     return Numbered(_listed(names, tags, splitting, where), rows)

@@ -262,11 +262,7 @@ class SentencePieceVocabulary(Vocabulary):
         """Always satisfied; see :meth:`Vocabulary.require_space_signs`."""
 
     def save(self, path: Path | str) -> None:
-        """Writes the model to ``path``, a file that any sentencepiece program can read.
-
-        Raises:
-            StorageError: the file cannot be written to the disk.
-        """
+        """Writes the model to ``path``, a file that any sentencepiece program can read."""
         with atomic_write(path, "wb") as stream:
             stream.write(self._model + _SEAL + hashlib.sha256(self._model).digest())
 

@@ -55,11 +55,7 @@ class SentencePieces(Config):
 
     @classmethod
     def of(cls, model: bytes, *, lowercase: bool = False) -> SentencePieces:
-        """Makes it from a serialised model.
-
-        Raises:
-            ValueError: it is not a sentencepiece model.
-        """
+        """Makes it from a serialised model."""
         return cls(model=base64.b64encode(model).decode(), lowercase=lowercase)
 
     @field_validator("model")

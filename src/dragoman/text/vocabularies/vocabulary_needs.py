@@ -182,9 +182,6 @@ def vocabulary_needs(
         config: only ``tags``, ``character_coverage``, ``balance`` and ``training_pairs`` are read.
         seed: seed of the sample drawn from a corpus of more than 50,000 pairs.
         general: text of the kind that the model was trained on, for comparing pieces per word.
-
-    Raises:
-        DataError: there is no text.
     """
     config = config.model_copy(update={"training_pairs": min(config.training_pairs, _MOST_PAIRS)})
     tags = {tag for one in parent for tag in one.pieces(one.tags)} | {*config.tags}

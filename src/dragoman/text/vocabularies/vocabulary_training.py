@@ -63,11 +63,6 @@ def train_weighted_vocabularies(
             are kept, each with the same probability.
         config: kind, size and so on.
         seed: seed of the sample drawn from a larger corpus.
-
-    Raises:
-        ConfigError: the vocabulary is larger than the text allows or too small for its characters;
-            the message names the bound.
-        DataError: there is no text.
     """
     sources, targets = counted_lines(pairs, config, seed, joint=config.joint)
     if config.joint:
