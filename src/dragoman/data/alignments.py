@@ -77,12 +77,8 @@ def prepare_alignments(
     encoding of its line.
 
     Args:
-        directory: path of the links, whether they exist or not.
         store: the store that :func:`~dragoman.data.prepare.prepare` made from ``parts``.
         parts: the corpus; rows of a part that is not aligned have no links.
-        vocabularies: vocabularies of the store.
-        cleaning: the rules by which pairs were dropped.
-        held_out: keys of pairs that were also dropped.
 
     Raises:
         DataError: a file of links is missing or wrong, or its length differs from that of its part.
@@ -240,9 +236,7 @@ class AlignedBatches:
     A target piece is linked to a source piece if a link joins their words.
 
     Args:
-        batches: batches of the rows of a store.
         links: the links that :func:`prepare_alignments` made for that store.
-        vocabularies: vocabularies of that store.
     """
 
     def __init__(self, batches: Batches, links: Store, vocabularies: Vocabularies) -> None:

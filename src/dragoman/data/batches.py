@@ -55,14 +55,10 @@ class Batches:
     each step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
-        store: the sentence pairs.
         step_tokens: maximum padded tokens per step and side, over all ranks, including end symbols:
             the number of sentences times the length of the longest.  A single pair that exceeds it
             forms a step by itself.
         device_tokens: maximum padded tokens per batch and side, which may be lowered later.
-        seed: seed of the order and of subword sampling.
-        rank: rank of this process among those that train together.
-        world_size: number of these processes.
         vocabularies: vocabularies of the store; needed for ``sampling`` and ``parts``.
         sampling: BPE-dropout probability or unigram alpha; with 0, every epoch sees the stored ids.
         parts: parts of the corpus, whose transforms may change the text in each epoch; if empty, it

@@ -16,10 +16,6 @@ def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies
 
     For a language that is translated into, the text is its targets.  For other languages it is
     their sources, counted only if both vocabularies have the same ids.
-
-    Args:
-        store: all pairs of a run, part by part.
-        vocabularies: of the store.
     """
     size = len(vocabularies.target)
     counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(size, np.int64))

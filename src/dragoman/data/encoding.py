@@ -97,7 +97,6 @@ def encode_chunks(
 
     Args:
         chunks: consumed as results are taken, a few chunks ahead.
-        encoder: encodes one chunk, in each process.
         processes: number of encoding processes in addition to this process; with 1, this process
             encodes alone.
     """

@@ -112,8 +112,6 @@ def divide(
     Args:
         source: tokens of each source sentence of the batch, ``(sentences,)``.
         target: tokens of each target sentence, ``(sentences,)``.
-        rank: rank whose share is returned.
-        world_size: number of ranks.
         device_tokens: maximum of sentences times the longest length in a part, for either side.
 
     Returns:

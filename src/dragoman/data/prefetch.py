@@ -19,7 +19,6 @@ def prefetch(items: Iterable[Item], depth: int = 4) -> Prefetch[Item]:
     :meth:`Prefetch.close`, or dropping the iterator stops the thread.
 
     Args:
-        items: consumed in the background thread only.
         depth: maximum number of finished items that wait.
     """
     return Prefetch(items, depth)

@@ -72,16 +72,11 @@ def prepare(
     complete or not at all.
 
     Args:
-        directory: path of the store, whether it exists or not.
         parts: the corpus, with absolute paths.
-        vocabularies: vocabularies that encode sources and targets.
-        cleaning: rules for dropping pairs.
-        max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see
             :func:`~dragoman.text.corpora.cleaning.held_out_keys`.
         inputs: the files of the corpus, if they have just been described.
         processes: number of processes that encode; by default chosen by the size of the text.
-        progress: called from time to time with the number of pairs read so far.
         encode: cleans and encodes the corpus in place of this process and ``processes``.
 
     Returns:

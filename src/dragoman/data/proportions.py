@@ -61,7 +61,6 @@ def mixed_weights(
     lines would be shown nearly as often as all the pairs of a large translation direction.
 
     Args:
-        parts: parts of the store.
         temperature: T; None leaves the weights unchanged.
         chosen: numbers of the parts that are shown; the others get weight 0.  None shows all.
     """

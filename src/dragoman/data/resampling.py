@@ -55,8 +55,6 @@ class Sampler:
     """Gives planned batches new text or pieces, within the token budget.
 
     Args:
-        store: the best segmentations.
-        vocabularies: vocabularies of the store.
         sampling: BPE-dropout probability or unigram alpha; 0 keeps the best segmentation.
         batch_tokens: the budget of a batch.
         seed: seed of the sample that estimates how much longer sentences become.
@@ -89,10 +87,6 @@ class Sampler:
 
         If the sentences grow so much that more batches would be needed, they keep the stored
         pieces; if transforms changed them, batches exceed their budget instead.
-
-        Args:
-            pool: the planned batches.
-            following: not read; see :class:`SamplerApart`.
         """
         planned = pool.planned
         rows = np.concatenate(planned)
@@ -186,10 +180,7 @@ def resample(
     Args:
         ids: the sentences one after another.
         lengths: the length of each.
-        vocabulary: vocabulary of the ids.
         sampling: BPE-dropout probability or unigram alpha.
-        max_pieces: maximum new length of a sentence.
-        seed: the same seed and sentences give the same pieces.
 
     Returns:
         New ids one after another, and the new length of each sentence.

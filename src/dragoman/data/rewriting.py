@@ -74,10 +74,6 @@ class Rewriter:
     """Applies the transforms that run in each epoch.
 
     Args:
-        store: the rows as they were prepared.
-        vocabularies: vocabularies of the store.
-        parts: all parts of the corpus in the store.
-        seed: seed of the random transforms.
         longest: maximum number of pieces of a changed side; by default the store's.
     """
 

@@ -225,7 +225,6 @@ def take(
     """Select sentences from those stored one after another in ``ids``, in the given order.
 
     Args:
-        ids: all sentences' ids.
         offsets: start of each sentence, and the end of the last.
         rows: numbers of the sentences to take, ``(rows,)``.
 

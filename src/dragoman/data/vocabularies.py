@@ -82,13 +82,7 @@ def prepare_vocabularies(
     Vocabularies that the user put there are used unchanged.
 
     Args:
-        directory: directory of the run.
         parts: the corpus, with absolute paths.
-        config: kind, size and so on.
-        cleaning: rules for dropping pairs.
-        seed: seed of the sample drawn from a larger corpus.
-        inputs: the files of the corpus in their present state.
-        held_out: keys of pairs that are not trained on.
         parent: model whose vocabularies are kept or extended.
         sets: dev and test sets, and general text, by their key in the configuration.
         labels: whether targets are labels.  If so, each label is a piece of the target vocabulary,
@@ -142,9 +136,6 @@ def label_vocabularies(
 
     Args:
         pairs: texts with their labels, and weights; read once.
-        config: for the vocabulary of the sources.
-        seed: seed of the sample drawn from a larger corpus.
-        parent: model whose source vocabulary is kept or extended.
     """
     found: set[str] = set()
 
@@ -186,7 +177,6 @@ def check_tags(
 
     Args:
         config: with the tags of the training text.
-        parent: model whose vocabularies are kept or extended.
         tagged: training text, dev and test sets and general text, by their key in the
             configuration.
     """

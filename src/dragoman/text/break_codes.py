@@ -52,7 +52,6 @@ def is_breaking_code(attributes: Mapping[str, str], content: str = "") -> bool:
 
     Args:
         attributes: of the code, without namespaces.
-        content: the text in it.
     """
     said = [attributes.get(name, "") for name in _SAYING]
     return any(is_breaking(html.unescape(one)) for one in (*said, content) if one)

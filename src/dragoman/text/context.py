@@ -56,7 +56,6 @@ class ContextConfig(Config):
         """An example with its context in the source, and in the target if the context has targets.
 
         Args:
-            example: the sentence alone.
             before: sources and targets, the nearest last.
         """
         sources = [source for source, _ in before]
@@ -70,20 +69,11 @@ class ContextConfig(Config):
         return text.rpartition(self.separator)[2].strip()
 
     def written_separator(self, vocabulary: Vocabulary) -> int | None:
-        """The id of the separator in outputs; None if they have no context.
-
-        Args:
-            vocabulary: of the targets.
-        """
+        """The id of the separator in outputs; None if they have no context."""
         return vocabulary.tag(self.separator) if self.target else None
 
     def shorter(self, text: str, tags: Sequence[str] = ()) -> str | None:
-        """The text without the farthest sentence of its context; None if it has no context.
-
-        Args:
-            text: joined, behind any of ``tags``.
-            tags: those of the vocabulary.
-        """
+        """A joined text, behind any of ``tags``, without its farthest sentence; None if alone."""
         head, *rest = text.split(self.separator)
         lead, farthest = self.divided(head, tags)
         if not rest or not (farthest or len(rest) > 1):
@@ -105,12 +95,7 @@ class ContextConfig(Config):
 
 
 def behind_context(ids: Sequence[int], separator: int | None) -> list[int]:
-    """The ids of a sentence without its context, which ends at the last separator.
-
-    Args:
-        ids: of both.
-        separator: its id; None if there is no context.
-    """
+    """The ids of a sentence without its context, which ends at the last separator."""
     own = list(ids)
     while separator in own:
         own = own[own.index(separator) + 1 :]
@@ -164,8 +149,6 @@ class ContextFitter:
         Args:
             sources: as they are read, tags in front.
             targets: empty strings if there are none.
-            source_ids: of the sources.
-            target_ids: of the targets.
         """
         texts = zip(sources, targets, strict=True)
         ids = zip(source_ids, target_ids, strict=True)
@@ -205,7 +188,6 @@ class ContextReader:
     context and stays unchanged.
 
     Args:
-        config: the context to add.
         tags: those of the vocabulary, which stay in front of their line.
     """
 

@@ -102,7 +102,6 @@ def write_tags(text: str, tags: Sequence[PlacedTag]) -> str:
     """A text with the symbols of its tags.
 
     Args:
-        text: the text, whose copied parts are replaced.
         tags: none crosses another; of several at one place the first is outside, or in front.
     """
     written = _Written()
@@ -180,7 +179,6 @@ def read_tags(
     """A text without its symbols, and the positions of its tags.
 
     Args:
-        text: with symbols.
         copies: replacements of ``<x1>`` and so on, by number; missing ones are replaced by nothing.
 
     Returns:
@@ -257,9 +255,6 @@ def renumbered(source: str, target: str) -> tuple[str, str]:
 
 def structure(symbols: Iterable[str]) -> frozenset[tuple[str, str | None]] | None:
     """The nesting of tags: each tag with the pair that contains it, None at the top.
-
-    Args:
-        symbols: of a text, in order.
 
     Returns:
         None if the text is not well-formed: a pair is not closed, or closed before it is opened,

@@ -145,10 +145,6 @@ def asks_for_its_target(one: CorpusPart, train: Sequence[CorpusPart]) -> bool:
     A tag that occurs only in text of this language suffices. Otherwise the parts of ``train`` with
     the same source language decide: those whose distinctive tags ``one`` has, with the most such
     tags.
-
-    Args:
-        one: a dev or test set whose target language is one of those in ``train``.
-        train: the training text; all parts have their languages.
     """
     own, target = set(one.direction.tags), _target(one)
     telling = _telling_tags(train)

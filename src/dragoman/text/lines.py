@@ -68,10 +68,6 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     Only LF ends a line, and a CR before it is dropped. U+2028, U+0085, VT and FF are ordinary
     characters of a line.  A byte order mark at the start is dropped.
 
-    Args:
-        stream: the stream to read.
-        name: its name in messages.
-
     Raises:
         DataError: a line is not UTF-8 (the message has its line and byte, both from 1) or too long
             to be text, or all bytes of the first line are UTF-16.
@@ -157,12 +153,7 @@ def write_text(path: Path) -> Iterator[IO[str]]:
 
 
 def line_problem(text: str, *, first: bool = False) -> str | None:
-    """Why :func:`decode_lines` would change ``text`` or split it; None if it would not.
-
-    Args:
-        text: the intended line.
-        first: whether it is the first line of a file.
-    """
+    """Why :func:`decode_lines` would change ``text`` or split it; None if it would not."""
     if "\n" in text or text.endswith("\r"):
         return "a line break"
     return "a byte order mark in front" if first and text.startswith("\ufeff") else None
@@ -240,7 +231,6 @@ class _CompressedFile(io.RawIOBase):
     does so with a truncated file, xz's with a file whose second stream is damaged.
 
     Args:
-        file: the compressed file.
         start: makes a decompressor of one stream or frame.
         padding: bytes that may be between streams, and behind the last.
     """

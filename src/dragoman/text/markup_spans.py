@@ -55,10 +55,6 @@ class _Found(NamedTuple):
 def read_markup(text: str, styles: Sequence[MarkupStyle]) -> tuple[str, list[MarkupSpan]]:
     """A text without its markup, and the positions of the markup.
 
-    Args:
-        text: normalised.
-        styles: the styles of markup to look for.
-
     Returns:
         The text, which keeps copied strings, and the markup in order, outer before inner.
     """

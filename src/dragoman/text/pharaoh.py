@@ -59,12 +59,7 @@ def word_count(text: str) -> int | None:
 
 
 class LinkCheck:
-    """Checks pair by pair that links refer to words of a text and count from 0.
-
-    Args:
-        path: the file of the links.
-        text: the name of the text, for messages.
-    """
+    """Checks pair by pair that links refer to words of a text and count from 0."""
 
     def __init__(self, path: Path | str, text: str) -> None:
         self._path, self._text = path, text
@@ -75,8 +70,6 @@ class LinkCheck:
 
         Args:
             number: their line, from 1.
-            links: the links.
-            sides: source and target of the pair.
             place: the pair's line in the text.
 
         Raises:

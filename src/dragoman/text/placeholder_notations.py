@@ -241,7 +241,6 @@ def notation_pattern(
     """One verbose regular expression, for the module ``regex``, of all rows that apply.
 
     Args:
-        is_string: whether the text is a string of a program.
         declared: families that its format or its file shows.
         certain: whether the text has no other families of ``%``.
         without: families that the text certainly lacks.

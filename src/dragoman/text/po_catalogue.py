@@ -47,12 +47,7 @@ _WORD = re.compile(r"\S*\s*")
 
 
 class CatalogueError(DataError):
-    """A problem of a catalogue.
-
-    Args:
-        problem: the problem and its remedy.
-        line: its line.
-    """
+    """A problem of a catalogue."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem if line is None else f"line {line}: {problem}")
@@ -164,7 +159,6 @@ def read_entries(text: str, encoding: str = "utf-8") -> list[PoEntry]:
     """The entries of a catalogue, without obsolete ones, in order.
 
     Args:
-        text: the catalogue.
         encoding: of bytes that are written as escapes.
     """
     return list(_Reading(text, encoding).entries())
@@ -174,10 +168,7 @@ def po_string(keyword: str, value: str, width: int, newline: str) -> str:
     """A keyword with a string, as gettext writes it.
 
     Args:
-        keyword: such as ``msgstr``.
-        value: the string.
         width: of lines, in characters, at which it is wrapped. With 0, only its line ends break it.
-        newline: the end of a line.
     """
     parts = [part for part in re.split(r"(?<=\n)", value) if part]
     one_line = f'{keyword} "{_escaped(value)}"'

@@ -18,10 +18,6 @@ class Reservoir(Generic[Item]):
     """Reservoir sampling (Vitter 1985, algorithm R): each item is kept with the same probability.
 
     A stream that is not longer than the sample is kept whole and in order.
-
-    Args:
-        size: maximum number of items to keep.
-        seed: the same stream and seed give the same sample.
     """
 
     def __init__(self, size: int, seed: int) -> None:
@@ -51,7 +47,6 @@ def whole_counts(weights: Iterable[float], smallest: int = 1) -> dict[float, int
     Weights are rounded to the nearest 2520th of the largest, and to at least one 2520th.
 
     Args:
-        weights: the weights, above 0.
         smallest: minimum count of the smallest weight, which refines the rounding if needed; 100
             keeps every weight within half a percent.  The largest count stays below 2**40.
     """
@@ -71,10 +66,6 @@ def tempered(sizes: Mapping[Group, float], temperature: float) -> dict[Group, fl
     The largest group has the weight 1. With T = 1 all groups have this weight, and the larger T is,
     the closer all groups come to equal shares (Arivazhagan et al. 2019, arXiv:1907.05019, section
     4.2).
-
-    Args:
-        sizes: size of each group, above 0.
-        temperature: T, at least 1.
     """
     largest = max(sizes.values(), default=1.0)
     return {

@@ -20,10 +20,9 @@ _OTHER = "other"
 
 
 def script_shares(characters: Mapping[str, int]) -> dict[str, float]:
-    """The share of each script among the letters of a text, largest first; empty without letters.
+    """The share of each script among the letters of a text, given by its characters' counts.
 
-    Args:
-        characters: the count of each character.
+    The largest comes first. It is empty without letters.
     """
     counts: Counter[str] = Counter()
     for character, count in characters.items():

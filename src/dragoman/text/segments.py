@@ -60,11 +60,7 @@ def extract_segments(
     such as "in the" are never translated alone.
 
     Args:
-        pairs: source and target lines.
-        tokenized: their words.
         aligned: the links of each pair, between these words.
-        language: that of the sources, for its stop words.
-        limits: criteria for segments.
     """
     limits = limits or SegmentLimits()
     stops = stop_words(language, Counter(w.key for one in tokenized for w in one.source))
@@ -105,11 +101,7 @@ def _text(line: str, words: Sequence[Word], first: int, last: int) -> str:
 
 
 class SegmentTable:
-    """Segments by the words of their sources, for finding those in a pair.
-
-    Args:
-        segments: short sources with their translations.
-    """
+    """Segments by the words of their sources, for finding those in a pair."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self._targets: Mapping[str, list[str]]

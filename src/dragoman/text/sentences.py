@@ -40,9 +40,7 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     ``java.lang.String``.  Cells end at a tab or four spaces, except within braces, tags and code.
 
     Args:
-        text: any text.
         language: its code. Languages unknown to sentencex follow the rules of English.
-        mode: the places at which to split.
     """
     if mode == "none":
         return list(_trimmed(text, [(0, len(text))]))
@@ -186,13 +184,7 @@ def _is_end(sentence: str, following: str, code: str) -> bool:
 
 
 def _is_shortened(word: str, continued: bool, code: str) -> bool:
-    """Whether the full stop after a word is part of it.
-
-    Args:
-        word: the word.
-        continued: whether the next text begins with a small letter.
-        code: language.
-    """
+    """Whether the full stop after a word is part of it."""
     if word.isdecimal():
         return continued or (len(word) <= 2 and code in _ORDINALS)
     return (continued and len(word) == 1) or word.casefold() in _ABBREVIATIONS.get(code, ())

@@ -95,8 +95,6 @@ def symmetrised(one: set[Link], other: set[Link], source: int, target: int) -> A
     Args:
         one: links of the source-to-target direction.
         other: those of the opposite direction, source word first.
-        source: number of source words.
-        target: number of target words.
     """
     sure, either = one & other, one | other
     found = set(sure)
@@ -213,11 +211,7 @@ class _Block:
         self.keys = np.zeros(0, np.int64)
 
     def shares(self, probabilities: Floats) -> Floats:
-        """Probability of each cell to have generated its target word, which sum to 1 in a column.
-
-        Args:
-            probabilities: of all combinations of two words.
-        """
+        """Probability that each cell generated its target word; the sum of a column is 1."""
         if not len(self.places):
             return np.zeros(0)
         scores = probabilities[self.places] * self._prior

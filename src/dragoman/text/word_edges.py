@@ -62,8 +62,6 @@ def occurrences(text: str, phrase: str, *, whole: bool = True) -> Iterator[Span]
     """Positions of ``phrase`` in ``text`` in exactly this spelling, possibly overlapping.
 
     Args:
-        text: the text.
-        phrase: not empty.
         whole: whether it must begin and end at possible word boundaries.
     """
     start = text.find(phrase)

@@ -71,9 +71,7 @@ def each_vector(
     """Yields the vectors of a file, compressed or not.
 
     Args:
-        path: the file.
         maximum: number of words to read, the most frequent first; by default, all.
-        wanted: keep only these words; by default, all.
 
     Yields:
         The word's place in the file (from 1), the word, and its vector ``(dimension,)``.
@@ -101,10 +99,6 @@ def each_vector(
 
 def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors:
     """Reads a file of vectors, compressed or not.
-
-    Args:
-        path: the file.
-        maximum: number of words to read, the most frequent first; by default, all.
 
     Raises:
         DataError: a word occurs twice, or an error of :func:`each_vector`.

@@ -29,10 +29,8 @@ def each_part(
     """The named elements, in constant memory: each is freed when the next is requested.
 
     Args:
-        path: the file, compressed or not.
         names: of the elements, without namespaces.
         starts: names of elements that are returned when they begin, with their attributes only.
-        allows_doctype: whether the file may have a document type.
 
     Raises:
         DataError: the file is missing or damaged, not well-formed, declares entities, has too much

@@ -19,7 +19,6 @@ class BulkDirectory:
     """The directory of one corpus that many workers make.
 
     Args:
-        path: the directory.
         results: names of the files that it finally holds.
     """
 
@@ -30,9 +29,6 @@ class BulkDirectory:
 
     def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
         """Begin, or continue what an earlier call began.
-
-        Args:
-            origin: plain values that everything depends on.
 
         Returns:
             The argument of :meth:`finish` if the directory is finished; None if work is left.

@@ -44,10 +44,6 @@ class BulkPreparation:
     Args:
         folder: temporary directory of the shards.
         parts: the corpus, with absolute paths.
-        cleaning: rules for dropping pairs.
-        held_out: keys of pairs that are not trained on.
-        inputs: the files of the corpus.
-        workers: runner and portions.
     """
 
     def __init__(

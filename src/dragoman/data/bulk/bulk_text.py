@@ -52,13 +52,7 @@ class BulkText:
     Args:
         directory: place of the shards, which all workers must see.
         parts: the corpus, with absolute paths.
-        cleaning: rules for dropping pairs.
-        held_out: keys of evaluation pairs.
-        inputs: the files of the corpus.
-        runner: runs the workers.
-        shard_lines: number of pairs in a shard.
         across_parts: whether a pair that occurred in an earlier part is a duplicate.
-        show: shows the progress of a stage.
     """
 
     def __init__(
@@ -144,9 +138,7 @@ class BulkText:
         """Have workers make the unfinished shards of a stage.
 
         Args:
-            what: the stage, for progress.
             work: makes the shard of a number.
-            files: the shards.
             sizes: of each shard, in units.
             unit: of ``sizes``, in the plural.
         """
@@ -212,7 +204,6 @@ def make_of_cleaned(
     """Clean a text and write results derived from it; finished work is not repeated.
 
     Args:
-        text: the text, in the directory of the results.
         origin: plain values that the results depend on, besides the text.
         write: writes the results except ``report.json``, and describes them in plain values.
 

@@ -49,7 +49,6 @@ def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
     """Count the words of a cleaned corpus, or its pieces.
 
     Args:
-        text: the corpus, which has been cleaned.
         vocabulary: a model, run or directory of vocabularies, whose pieces are counted; without
             it, words separated by white space are counted.
 

@@ -15,10 +15,6 @@ BACK_TRANSLATION_NEEDS_ONE_VOCABULARY = (
 def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...] | None:
     """Tags in front of a target of ``part`` that request its translation as the source.
 
-    Args:
-        part: with the transform ``back_translation``.
-        train: the training text; all parts have their languages.
-
     Returns:
         Tags of training text in that direction or, failing this, of any text into that language,
         chosen to be most like the part's own; None without such text.
@@ -46,12 +42,7 @@ def _translated_so(part: CorpusPart, train: Sequence[CorpusPart]) -> list[Corpus
 def back_translation_problems(
     train: Mapping[str, CorpusPart], sets: Mapping[str, CorpusPart]
 ) -> Iterator[str]:
-    """Problems of sources that the model cannot make.
-
-    Args:
-        train: training text by configuration key, with languages.
-        sets: dev and test sets by configuration key, with languages.
-    """
+    """Problems of sources that the model cannot make."""
     for key, part in {**train, **sets}.items():
         if part.back_translation is None:
             continue

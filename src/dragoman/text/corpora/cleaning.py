@@ -90,7 +90,6 @@ def held_out_keys(pairs: Iterable[Pair], *, either_side: bool = False) -> frozen
     Each side has a 64-bit key that ignores white space, case and Unicode composition.
 
     Args:
-        pairs: pairs of dev and test sets.
         either_side: whether a text is recognised on the other side as well, for training in both
             directions.
     """
@@ -116,11 +115,8 @@ def clean(
 
     Args:
         pairs: pairs of one part, within which duplicates are dropped.
-        config: the filters.
-        report: records every pair that is read, repaired or dropped.
         part: the part's name in the report.
         has_source: whether the pairs have one; if not, sides are not compared.
-        held_out: keys of evaluation pairs, from :func:`held_out_keys`.
     """
     return _cleaned(
         pairs,
@@ -148,10 +144,6 @@ def clean_part(
     filters count neither as duplicates nor as held out.
 
     Args:
-        part: the part.
-        config: the filters of cleaning.
-        report: records every pair that is read, repaired or dropped.
-        held_out: keys of evaluation pairs, from :func:`held_out_keys`.
         label: the part's name in the report; by default its own name.
         pairs: some of its pairs, in place of reading its files.
         seen: recognises duplicates, instead of a table of the pairs seen here.

@@ -63,7 +63,6 @@ class Format(ABC):
 
         Args:
             files: as for :meth:`read`; compressed if the suffix says so.
-            sides: names of the two sides.
 
         Raises:
             ConfigError: the format cannot be written, or cannot have these names.

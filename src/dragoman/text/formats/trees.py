@@ -103,12 +103,7 @@ class Trees(Format):
 
 
 def tree_lines(lines: Sequence[str], path: Path) -> list[str]:
-    """Trees unchanged, each in one line, with an empty line for a blank one.
-
-    Args:
-        lines: of a file.
-        path: its name, for messages.
-    """
+    """Trees unchanged, each in one line, with an empty line for a blank one."""
     found = read_trees(lines, str(path))
     return ["" if tree is None else str(tree) for _, tree in found]
 

@@ -58,7 +58,6 @@ def read_splits(rows: int, *, dev: int = 1000, test: int = 1000) -> Splits:
     training rows.
 
     Args:
-        rows: training rows.
         dev: rows for choosing a model.
         test: rows for measuring it.
 

@@ -39,7 +39,6 @@ def read_dictionary(path: Path, wanted: Collection[str] | None = None) -> Dictio
     """Reads a dictionary; a dictd one gives the single words of its single-word articles.
 
     Args:
-        path: a file of pairs, or the index or articles of a dictd dictionary.
         wanted: keep only these words, in any case; by default, all.
     """
     kept = None if wanted is None else {word.casefold() for word in wanted}

@@ -29,7 +29,6 @@ class Glossary:
     """Terms, which are looked up in texts as whole words.
 
     Args:
-        terms: in any order.
         name: of their file or other origin, for messages.
         unit: the unit of :attr:`Term.line`, such as a line or an entry.
 
@@ -55,7 +54,6 @@ class Glossary:
         :mod:`dragoman.text.terms.glossary_files` describes both.
 
         Args:
-            path: the file, compressed or not.
             languages: source and target language, needed for TBX. A table may have them as header.
 
         Raises:
@@ -164,7 +162,6 @@ def unmet(
 
     Args:
         phrases: alternatives of each phrase; any of them suffices.
-        text: the text.
         whole: whether each must begin and end at word boundaries; by default, all must.
     """
     keys = [(tuple(one), whole is None or whole[i]) for i, one in enumerate(phrases)]
@@ -199,11 +196,6 @@ def _seats(
 
     It is an augmenting path of a bipartite matching, searched breadth first, or empty if none
     exists.
-
-    Args:
-        index: the phrase.
-        places: all positions of each phrase.
-        taken: the places of the others.
     """
     successors: dict[int, tuple[int, Span]] = {}  # new holder of a place, and the place
     holders = {span: phrase for phrase, span in taken.items()}

@@ -50,7 +50,6 @@ def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term
     """The terms of a file, and the unit of :attr:`Term.line` (a line or an entry).
 
     Args:
-        path: TBX if its suffix is ``.tbx``, otherwise a table.
         languages: source and target language. A table needs none, but may have them as a header.
     """
     if is_tbx(path):

@@ -34,7 +34,6 @@ def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -
     Args:
         source: a normalised line.
         matches: terms in it, in its order and without overlaps.
-        method: the method of annotation.
     """
     parts, place = [], 0
     tags = [tag.span() for tag in TAG.finditer(source)] if "<" in source else []
@@ -49,12 +48,7 @@ def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -
 
 
 class TermAnnotator:
-    """Annotates the terms of a glossary in lines to translate, for a model trained on such lines.
-
-    Args:
-        glossary: the terms.
-        method: the method of annotation in the model's training.
-    """
+    """Annotates the terms of a glossary in lines to translate, by the method of the training."""
 
     def __init__(self, glossary: Glossary, method: AnnotationMethod) -> None:
         self._glossary, self._method = glossary, method

@@ -133,11 +133,7 @@ def extract_terms(
     """Candidate terms, the most significant first.
 
     Args:
-        pairs: source and target lines.
-        tokenized: their words.
         aligned: the links of each pair, between these words.
-        language: that of the source, for its stop words.
-        limits: criteria for candidates.
         stops: words that a term neither begins nor ends with, in lower case; by default those of
             the language.
     """
@@ -170,11 +166,7 @@ def extract_terms(
 
 
 def c_values(counts: dict[Tokens, int]) -> dict[Tokens, float]:
-    """The C-value of each candidate: its frequency, less that inside longer candidates, by length.
-
-    Args:
-        counts: occurrences of each candidate, including those inside longer ones.
-    """
+    """The C-value of each candidate: its frequency, less that inside longer ones, by length."""
     nested: defaultdict[Tokens, list[int]] = defaultdict(list)
     for tokens, count in counts.items():
         inner = {
@@ -227,8 +219,6 @@ def linked_span(
     Args:
         linked: target words that are linked to the term, in order.
         term: first and last source word of the term.
-        of_target: source words of each target word.
-        words: the target words.
     """
     if not linked:
         return None
@@ -367,10 +357,6 @@ def stop_words(language: str, counts: Counter[str]) -> frozenset[str]:
     English has a list.  In any other language they are the words of at most three letters among the
     hundred most frequent, which are articles, pronouns and prepositions in most alphabetic scripts.
     Scripts in which a character is a word or a syllable have none.
-
-    Args:
-        language: such as ``en`` or ``zh-Hans``.
-        counts: the count of each word in the text, in lower case.
     """
     code = base_language(language)
     if code in _LISTS:

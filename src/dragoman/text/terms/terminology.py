@@ -109,7 +109,6 @@ class Terminology:
     Args:
         glossaries: terms. Of two terms for the same place, the longer wins, then that of the
             earlier glossary.
-        protect: names of sets of patterns.
         patterns: further regular expressions, whose matches are copied.
     """
 
@@ -138,7 +137,6 @@ class Terminology:
         """The phrases that the translation of ``text`` must contain, in the order of the source.
 
         Args:
-            text: a line.
             ignored: tags in front that are instructions to the model.
         """
         text = _without_tags(normalize(text), ignored)

@@ -94,7 +94,6 @@ def order_problems(transforms: Iterable[TransformConfig], has_source: bool) -> I
     """Problems of transforms that do not fit their text or one another.
 
     Args:
-        transforms: of a part of a corpus, in their order.
         has_source: whether the text has a source before the first transform.
     """
     draws = later = False

@@ -153,10 +153,6 @@ def tagged_phrases(
 
     Args:
         source: normalised, like the target; may have symbols already.
-        target: the translation.
-        segments: phrases that translate each other.
-        inline_tags: sets the number of available tags.
-        rng: draws the phrases.
     """
     nested = structure(symbols_in(source))
     if nested is None or nested != structure(symbols_in(target)):

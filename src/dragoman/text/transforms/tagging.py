@@ -12,12 +12,7 @@ from dragoman.text.transforms.interface import SharedTransform
 
 
 def reversed_tags(tags: tuple[str, ...], direction: Direction) -> tuple[str, ...]:
-    """The tags of a part whose sides are exchanged, with the tag of its target language changed.
-
-    Args:
-        tags: such as ``<2de>`` and ``<ui>``.
-        direction: that of the part, before the exchange.
-    """
+    """The tags of a part whose sides are exchanged, with the tag of its target language changed."""
     changed = {language_tag(direction.target_language): language_tag(direction.source_language)}
     return tuple(changed.get(tag, tag) for tag in tags)
 

@@ -57,10 +57,8 @@ def extend_vocabularies(
 
     Args:
         parents: the vocabularies to extend. A joint one is extended by the text of both sides.
-        pairs: sources and targets of the new text with their weight.
         config: only ``size``, ``tags``, ``character_coverage``, ``balance`` and ``training_pairs``
             are read.
-        seed: seed of the sample drawn from a larger corpus.
     """
     sources, targets = counted_lines(pairs, config, seed, joint=parents.joint)
     if parents.joint:
@@ -78,9 +76,6 @@ def extend(
     """:func:`extend_vocabularies` of one side.
 
     Args:
-        parent: the vocabulary to extend.
-        lines: the new text, each line with its count.
-        config: as for :func:`extend_vocabularies`.
         side: name of the side in messages, such as "source "; empty for both.
 
     Raises:
@@ -138,8 +133,6 @@ def growth(
     """The pieces that the text can add to ``parent``.
 
     Args:
-        parent: the vocabulary to extend.
-        lines: the new text, each line with its count.
         config: only ``tags`` and ``character_coverage`` are read.
         side: name of the side in messages, such as "source "; empty for both.
         room: maximum number of longer pieces, given the number of tags and characters; below 0
@@ -178,12 +171,7 @@ def growth(
 
 
 def without_tags(lines: Sequence[Counted], tags: Iterable[str]) -> list[Counted]:
-    """Lines without their tags, such as those of context and markup, which are never split.
-
-    Args:
-        lines: each with its count.
-        tags: those to remove; a space takes the place of each.
-    """
+    """Lines without their tags, such as those of context and markup, which are never split."""
     names = "|".join(map(re.escape, sorted(tags, key=len, reverse=True)))
     if not names:
         return list(lines)
@@ -293,7 +281,6 @@ class _Merging:
     """Byte-pair encoding (Sennrich et al. 2016, algorithm 1) continued from an existing split.
 
     Args:
-        words: symbols of each word, and how often it occurs.
         symbols: those that may be merged, and the results of earlier merges.
     """
 

@@ -87,11 +87,9 @@ def dictionary_over_sentencepiece(
     Args:
         model: the serialised model, not sealed.
         ids: the dictionary, which may begin at any number and have gaps.
-        special: the special pieces in the dictionary.
         where: its file, for messages.
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
         limited: whether text is split only into pieces of the dictionary, and characters.
-        lowercase: whether text is lower-cased first.
     """
     proto = _proto(model, where)
     names, rows = _order(ids, special, where, tags or {})
@@ -114,26 +112,13 @@ def dictionary_over_words(
     *,
     tags: Mapping[str, str] | None = None,
 ) -> Numbered:
-    """A dictionary of words, or of pieces that subword-nmt makes of them.
-
-    Args:
-        splitting: tokenisation and merges.
-        ids: as for :func:`dictionary_over_sentencepiece`.
-        special: the same.
-        where: the same.
-        tags: the same.
-    """
+    """A dictionary of words, or of pieces that subword-nmt makes of them."""
     names, rows = _order(ids, special, where, tags or {})
     return Numbered(_listed(names, tags, splitting, where), rows)
 
 
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
     """The merges of a file of subword-nmt, or of fastBPE, which has counts.
-
-    Args:
-        lines: of the file.
-        where: the file, for messages.
-        settings: others of :class:`~dragoman.text.vocabularies.splitting.SubwordNmt`.
 
     Raises:
         DataError: a line is not a merge, or a setting is not usable.

@@ -31,10 +31,8 @@ class PieceFrequencies:
         """The pieces that belong to another language, in ascending order.
 
         Args:
-            language: a language with text.
             share: a piece is foreign if it is less than ``share`` times as frequent in this
                 language as in another one.
-            others: the languages to compare with; by default all.
         """
         here = self.shares[language]
         compared = self.shares.keys() - {language} if others is None else others

@@ -40,12 +40,7 @@ class PieceTable:
 
 
 class PieceLinks:
-    """Counts links between pieces, and the pieces of targets.
-
-    Args:
-        source: size of the source vocabulary.
-        target: size of the target vocabulary.
-    """
+    """Counts links between pieces of vocabularies of two sizes, and the pieces of targets."""
 
     def __init__(self, source: int, target: int) -> None:
         self._source, self._target = source, target

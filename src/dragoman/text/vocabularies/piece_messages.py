@@ -24,12 +24,7 @@ def piece_message(piece: str, score: float, kind: int | None = None) -> bytes:
 
 
 def renamed(model: bytes, names: Mapping[str, str]) -> bytes:
-    """A model with other names for some of its pieces, which keep their ids.
-
-    Args:
-        model: as sentencepiece serialises it.
-        names: new names, by the old ones.
-    """
+    """A model with other names for some of its pieces, which keep their ids."""
     return b"".join(_renamed_field(model[start:end], names) for start, end in _fields(model))
 
 

@@ -25,7 +25,6 @@ def piece_spans(vocabulary: Vocabulary, tagged: str, line: str) -> list[Span]:
     """The range in ``line`` of each piece of ``tagged``; spaces have no place.
 
     Args:
-        vocabulary: splits the text.
         tagged: ``line``, perhaps with tags and context in front, which get empty spans.
         line: as :func:`as_split` returns it.
     """

@@ -250,9 +250,6 @@ class SentencePieceVocabulary(Vocabulary):
         """A model that alone splits a text with tags in front as :meth:`encode` does.
 
         It has the same ids. Such tags have "▁" in their names there, and are not read within words.
-
-        Args:
-            tags: those that stand in front of texts.
         """
         if not self.tags_alone:
             return self._model

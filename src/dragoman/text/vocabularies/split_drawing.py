@@ -37,7 +37,6 @@ class SplitDrawing:
     The draw depends only on the sentences and the random numbers, not on earlier draws.
 
     Args:
-        process: splits a word.
         pieces: of the vocabulary, in the order of their ids; "▁" begins a word.
         atoms: whether each piece is never split and stands between words.
     """
@@ -73,7 +72,6 @@ class SplitDrawing:
         Args:
             ids: the sentences one after another, in any split.
             lengths: of each, ``(sentences,)``.
-            random: the source of random numbers.
 
         Returns:
             New ids one after another, and the new length of each sentence.

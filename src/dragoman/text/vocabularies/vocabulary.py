@@ -135,8 +135,6 @@ class Vocabulary(ABC):
         """Ids of the best segmentation of many texts.
 
         Args:
-            texts: the texts.
-            threads: how many threads share the work.
             normalized: whether ``texts`` came from
                 :func:`~dragoman.text.corpora.cleaning.normalize`, which is then skipped.
         """
@@ -151,7 +149,6 @@ class Vocabulary(ABC):
             ids: the sentences one after another.
             lengths: of each, ``(sentences,)``.
             sampling: BPE-dropout probability or unigram alpha.
-            seed: the same sentences and seed give the same pieces.
 
         Returns:
             New ids one after another, and the new length of each sentence.
@@ -225,9 +222,6 @@ class Vocabulary(ABC):
     @abstractmethod
     def require_space_signs(self, purpose: str) -> None:
         """Checks that pieces mark spaces, so that each piece shows whether it begins a word.
-
-        Args:
-            purpose: the subject of the message: the feature that needs space signs.
 
         Raises:
             ConfigError: they do not.

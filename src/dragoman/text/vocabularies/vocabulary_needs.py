@@ -177,10 +177,7 @@ def vocabulary_needs(
     parent.
 
     Args:
-        parent: the vocabularies of the model.
-        pairs: sources and targets of the new text with their weight, read once.
         config: only ``tags``, ``character_coverage``, ``balance`` and ``training_pairs`` are read.
-        seed: seed of the sample drawn from a corpus of more than 50,000 pairs.
         general: text of the kind that the model was trained on, for comparing pieces per word.
     """
     config = config.model_copy(update={"training_pairs": min(config.training_pairs, _MOST_PAIRS)})

@@ -61,8 +61,6 @@ def train_weighted_vocabularies(
     Args:
         pairs: sources and targets with their weight, read once. At most ``config.training_pairs``
             are kept, each with the same probability.
-        config: kind, size and so on.
-        seed: seed of the sample drawn from a larger corpus.
     """
     sources, targets = counted_lines(pairs, config, seed, joint=config.joint)
     if config.joint:
@@ -85,7 +83,6 @@ def counted_lines(
     Args:
         pairs: examples if languages are balanced.
         config: only ``training_pairs`` and ``balance`` are read.
-        seed: seed of the sample.
         joint: whether the lines of both sides train one vocabulary, and languages count over both.
     """
     if config.balance is None:
@@ -118,9 +115,6 @@ def balanced_lines(
 
     Args:
         pairs: examples with their weights; pairs without languages count as one direction.
-        temperature: see :func:`tempered`.
-        most: maximum number of pairs to keep.
-        seed: seed of the sample.
         joint: whether a language is counted over both sides together.
     """
     samples = _sampled(pairs, most, seed)
@@ -178,8 +172,6 @@ def train_vocabulary(
     """Trains on lines, each repeated by its count.
 
     Args:
-        lines: the text.
-        config: kind, size and so on.
         side: name of the side in messages, such as "source "; empty for both.
         exact_size: whether a text that does not give ``config.size`` pieces is an error.
         kind: in place of ``config.kind``; ``word`` makes a piece of every word, without limit.
