@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 from dragoman.cli import declare
 from dragoman.cli.option_types import RECIPE
 from dragoman.core.errors import ConfigError
+from dragoman.core.files import make_directory
 
 config_argument = click.argument("config", type=RECIPE)
 run_option = declare.options("""
@@ -57,13 +59,8 @@ def model_and_files(
 ) -> tuple[Path | None, tuple[Path, ...]]:
     """The arguments [MODEL] FILES...: a model is a directory.
 
-    Args:
-        paths: the arguments.
-        language: of :data:`model_language_option`.
-        device: of :data:`device_option`.
-
     Raises:
-        ConfigError: a language or a device without a model.
+        ConfigError: ``--to`` or ``--device`` without a model.
     """
     if paths[0].is_dir():
         return paths[0], paths[1:]
@@ -141,17 +138,12 @@ def is_directory(output: str) -> bool:
 
 
 def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output") -> None:
-    """Refuse to overwrite a file that a command reads.
-
-    Args:
-        output: file to be written.
-        inputs: files that are read, which may be missing.
-        option: names the output.
+    """Refuse to overwrite a file that a command reads; inputs may be missing.
 
     Raises:
         ConfigError: the output is an input.
     """
-    if any(one.exists() and output.exists() and os.path.samefile(output, one) for one in inputs):
+    if output.exists() and any(os.path.samefile(output, one) for one in inputs if one.exists()):
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
         )
@@ -159,10 +151,6 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
 
 def check_description(output: Path | None, option: str = "--output") -> None:
     """Refuse to replace a file by a description of a system, unless the file is a description.
-
-    Args:
-        output: file to be written, if any.
-        option: the option that names it.
 
     Raises:
         ConfigError: it is something else, such as a recipe, which is a YAML file as well.
@@ -176,13 +164,54 @@ def check_description(output: Path | None, option: str = "--output") -> None:
         )
 
 
-def check_apart(output: Path | None, other: Path | None, option: str) -> None:
-    """Refuse to write two things to one file.
+def check_replaceable(
+    output: Path,
+    inputs: Iterable[Path],
+    is_such: Callable[[Path], bool],
+    problem: str,
+    example: str,
+) -> None:
+    """Check before the work that ``--output`` can be written, and make its folder.
 
     Args:
-        output: file of ``--output``, if any.
-        other: the other file, if any.
-        option: names it.
+        output: a file of a certain kind.
+        inputs: files that are read.
+        is_such: whether an existing file is of this kind, and may be replaced.
+        problem: with a file of another kind, such as "is no calibration".
+        example: name of such a file.
+
+    Raises:
+        ConfigError: it is a directory, an input or a file of another kind.
+    """
+    if output.is_dir():
+        raise ConfigError(f"--output {output}: this is a directory; name a file, such as {example}")
+    check_no_input(output, inputs)
+    if output.is_file() and not is_such(output):
+        raise ConfigError(
+            f"--output {output}: this file {problem}, and would be lost; name another file"
+        )
+    make_directory(output.parent, output)
+
+
+def refuse_options(names: Iterable[str], given: Mapping[str, Any], problem: str) -> None:
+    """Refuse options that something does not read.
+
+    Args:
+        names: parameters of the command, by their keys.
+        given: their values.
+        problem: message, with ``{option}`` for the first that was given.
+
+    Raises:
+        UsageError: an option was given.
+    """
+    spelt = {one.name: one.opts[0] for one in click.get_current_context().command.params}
+    for name in names:
+        if given[name]:
+            raise click.UsageError(problem.format(option=spelt[name]))
+
+
+def check_apart(output: Path | None, other: Path | None, option: str) -> None:
+    """Refuse to write two things to one file: that of ``--output``, and that of ``option``.
 
     Raises:
         ConfigError: they are the same.

@@ -15,7 +15,7 @@ import click
 
 from dragoman.cli.document_places import DocumentPlaces, named_document
 from dragoman.cli.option_types import STREAM
-from dragoman.cli.options import check_description, check_no_input
+from dragoman.cli.options import check_description, check_no_input, refuse_options
 from dragoman.cli.search_options import check_read
 from dragoman.cli.system_options import described
 from dragoman.cli.translated_lines import worded_faults
@@ -47,22 +47,11 @@ _SHOWN = 60
 """Characters of a text that messages show."""
 _WARNED = 5
 """Number of a document's flawed translations that get a warning each."""
-_LINES_ONLY = {
-    "inputs": "--input",
-    "prefix": "--prefix",
-    "nbest": "--nbest",
-    "scores": "--scores",
-    "token_scores": "--token-scores",
-    "confidence": "--confidence",
-    "calibration": "--calibration",
-    "flag_below": "--flag-below",
-    "alignment": "--alignment",
-    "buffer_lines": "--buffer-lines",
-    "grammar": "--grammar",
-    "routes": "--route",
-    "identifier": "--identify",
-}
-_DOCUMENTS_ONLY = {"document_format": "--format", "force": "--force"}
+_LINES_ONLY = (
+    *("inputs", "prefix", "nbest", "scores", "token_scores", "confidence", "calibration"),
+    *("flag_below", "alignment", "buffer_lines", "grammar", "routes", "identifier"),
+)
+"""Options for lines."""
 
 
 def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -125,17 +114,6 @@ def warn_of_documents(inputs: Sequence[Path]) -> None:
             )
 
 
-def refuse_document_options(options: dict[str, Any]) -> None:
-    """Refuse options of documents where lines are translated.
-
-    Raises:
-        UsageError: one was given.
-    """
-    for name, flag in _DOCUMENTS_ONLY.items():
-        if options[name]:
-            raise click.UsageError(f"{flag} is for documents; name a FILE to translate")
-
-
 def translate_documents(
     models: tuple[Path, ...],
     documents: tuple[Path, ...],
@@ -156,9 +134,7 @@ def translate_documents(
     """
     from dragoman.saved.system import write_system
 
-    for name, flag in _LINES_ONLY.items():
-        if options[name]:
-            raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
+    refuse_options(_LINES_ONLY, options, "{option} is for lines, not for documents; leave it out")
     detects, file = options["source_language"] == "auto", options["system_file"]
     if detects:
         options = {**options, "source_language": None}

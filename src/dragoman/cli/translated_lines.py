@@ -8,19 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
+    from dragoman.translation.classification import LineLabels
     from dragoman.translation.line_stream import TranslatedLine
     from dragoman.translation.line_translator import LineTranslator
-    from dragoman.translation.translator import Translator
-
-if TYPE_CHECKING:
-    from dragoman.translation.line_stream import TranslatedLine
     from dragoman.translation.outputs import Translation
+    from dragoman.translation.translator import Translator
+    from dragoman.workflows.parsing import ParsedLine
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +42,48 @@ _FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
 
 
 def worded_faults(faults: Sequence[str]) -> str:
-    """The faults of a degenerate translation, worded as a predicate.
+    """The faults of a degenerate translation, worded as a predicate."""
+    return " and ".join(_FAULTS[fault] for fault in faults)
+
+
+Line = TypeVar("Line", bound="ParsedLine | LineLabels")
+
+
+class RefusedLines:
+    """Warns of lines that are refused: at once, and again at the end.
 
     Args:
-        faults: those of the translation, at least one.
+        done: what cannot be done with them, such as ``parsed``.
+        outcome: what becomes of one, such as "its tree is left out".
     """
-    return " and ".join(_FAULTS[fault] for fault in faults)
+
+    def __init__(self, done: str, outcome: str) -> None:
+        self._done, self._outcome = done, outcome
+        self._reasons: list[str] = []
+
+    def add(self, reason: str | None) -> None:
+        """Warn of a line, unless there is no reason to refuse it."""
+        if reason is not None:
+            log.warning("%s; %s", reason, self._outcome)
+            self._reasons.append(reason)
+
+    def watch(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Pass lines on, and warn of refused ones."""
+        for line in lines:
+            self.add(line.refused)
+            yield line
+
+    def conclude(self) -> None:
+        """Fail the command if a line was refused.
+
+        Raises:
+            DataError: lines were refused.
+        """
+        if self._reasons:
+            raise DataError(
+                f"{len(self._reasons):,} lines cannot be {self._done} and are left empty; the "
+                f"first is {self._reasons[0]}"
+            )
 
 
 class LineReport:
@@ -61,7 +96,7 @@ class LineReport:
     def __init__(self, flag_below: float | None) -> None:
         self._bound = flag_below
         self._lines = self._flagged = 0
-        self._refused: list[str] = []
+        self._refused = RefusedLines("translated", "its translation is left empty")
 
     @property
     def flags(self) -> bool:
@@ -77,16 +112,9 @@ class LineReport:
         return translation.confidence is not None and translation.confidence < self._bound
 
     def add(self, line: int, best: Translation) -> None:
-        """Warn of a line whose best translation is refused, flagged or degenerate.
-
-        Args:
-            line: its number, from 1.
-            best: its best translation.
-        """
+        """Warn of a line (from 1) whose best translation is refused, flagged or degenerate."""
         self._lines = line
-        if best.refused is not None:
-            log.warning("%s; its translation is left empty", best.refused)
-            self._refused.append(best.refused)
+        self._refused.add(best.refused)
         if self.is_flagged(best):
             self._flagged += 1
             if best.refused is None:
@@ -98,18 +126,10 @@ class LineReport:
             log.warning("line %d: the translation %s; check it", line, said)
 
     def conclude(self) -> None:
-        """Report the number of flagged lines.
-
-        Raises:
-            DataError: lines were refused.
-        """
+        """Report the number of flagged lines, and fail the command if a line was refused."""
         if self._flagged:
             log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
-        if self._refused:
-            raise DataError(
-                f"{len(self._refused):,} lines cannot be translated and are left empty; the first "
-                f"is {self._refused[0]}"
-            )
+        self._refused.conclude()
 
 
 @dataclass(frozen=True)
@@ -130,7 +150,7 @@ def json_line(translated: TranslatedLine, report: LineReport, shown: PrintedFiel
     values["refused"] = best.refused
     if report.flags:
         values["flagged"] = report.is_flagged(best)
-    values["alternatives"] = [_values(one, shown) for one in others]
+    values["alternatives"] = [_values(other, shown) for other in others]
     return to_json(values)
 
 

@@ -19,7 +19,7 @@ from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
 from dragoman.text.synthetic import read_splits
-from dragoman.workflows.doctor import declared_languages, machine, pieces, text_checks
+from dragoman.workflows.doctor import machine, pieces, text_checks, training_lines
 
 Sides = dict[str, list[str]]
 
@@ -168,7 +168,7 @@ def test_languages_that_cannot_be_checked(
     patient: Patient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reason = "language tlh: unknown here; it knows de, en"
-    monkeypatch.setattr(declared_languages, "why_not_judged", lambda language: reason)
+    monkeypatch.setattr(training_lines, "why_not_judged", lambda language: reason)
     found = [one for one in patient.as_json() if one["topic"] == "language"]
     text = "not checked: language tlh: unknown here"
     assert found == [{"level": "ok", "topic": "language", "text": text}]

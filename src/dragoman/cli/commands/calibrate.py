@@ -10,10 +10,9 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.commands.tuning import models_and_text
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import check_apart, check_no_input, dev_set_option, json_option
+from dragoman.cli.options import check_apart, check_replaceable, dev_set_option, json_option
 from dragoman.cli.search_options import search_options
 from dragoman.cli.system_options import described, described_options
-from dragoman.core.errors import ConfigError
 from dragoman.core.files import make_directory
 from dragoman.core.wording import in_shell
 from dragoman.workflows.progress import counting, tell
@@ -154,14 +153,7 @@ def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ..
 
     if output is None:
         return default_output(system)
-    if output.is_dir():
-        raise ConfigError(f"--output {output}: this is a directory; name a file, such as my.json")
-    check_no_input(output, texts)
-    if output.is_file() and not is_calibration(output):
-        raise ConfigError(
-            f"--output {output}: this file is no calibration, and would be lost; name another file"
-        )
-    make_directory(output.parent, output)
+    check_replaceable(output, texts, is_calibration, "is no calibration", "my.json")
     return output
 
 

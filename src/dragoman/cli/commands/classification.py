@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,11 @@ from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
 from dragoman.cli.option_types import MODEL
 from dragoman.cli.options import device_option, input_option, json_option, output_option
-from dragoman.cli.translated_lines import write_lines
-from dragoman.core.errors import DataError
+from dragoman.cli.translated_lines import RefusedLines, write_lines
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
     from dragoman.translation.classification import Labeller, LineLabels
-
-log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -71,25 +67,19 @@ def classify(
     classifier = _labeller(models, options["languages"], options["device"])
     lines, interactive = lines_of(inputs)
     with shown_progress(output, interactive, "labelling") as progress:
-        refused: list[str] = []
-        found = classifier.stream(
+        refused = RefusedLines("labelled", "its label is left empty")
+        labelled = classifier.stream(
             lines,
             options["nbest"],
             buffer_lines=1 if interactive else None,
             progress=progress or (lambda count: None),
         )
-        watched = _watched(found, refused)
-        written = _objects(watched) if as_json else _formatted(watched, labels)
-        write_lines(output, written)
-    if refused:
-        raise DataError(
-            f"{len(refused):,} lines cannot be labelled and are left empty; the first is "
-            f"{refused[0]}"
-        )
+        labelled = refused.watch(labelled)
+        write_lines(output, _objects(labelled) if as_json else _formatted(labelled, labels))
+    refused.conclude()
 
 
 def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
-    """The labeller of the lines."""
     from dragoman.translation.classification import Classifier, Identifier
 
     if (languages is None) == (not models):
@@ -102,15 +92,6 @@ def _labeller(models: tuple[Path, ...], languages: str | None, device: str | Non
     if len(names) < 2:
         raise click.UsageError(f"--py3langid {languages!r}: name at least two, such as de,en")
     return Identifier(names)
-
-
-def _watched(found: Iterable[LineLabels], refused: list[str]) -> Iterator[LineLabels]:
-    """Pass labels on, and warn of refused lines."""
-    for one in found:
-        if one.refused is not None:
-            log.warning("%s; its label is left empty", one.refused)
-            refused.append(one.refused)
-        yield one
 
 
 def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,13 @@ from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
 from dragoman.cli.option_types import MODEL, PATH
 from dragoman.cli.options import device_option, json_option
-from dragoman.cli.translated_lines import write_lines
+from dragoman.cli.translated_lines import RefusedLines, write_lines
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
     from dragoman.core.constituency import Tree
     from dragoman.workflows.parsing import ParsedLine
-
-log = logging.getLogger(__name__)
 
 _PICTURE = ".svg"
 _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
@@ -79,20 +76,20 @@ def parse(
     lines, interactive = lines_of(inputs)
     with Translator.of(system) as translator:
         check_parser(translator, model)
-        refused, drawn = _Refused(), _Drawn(picture)
+        refused, drawn = RefusedLines("parsed", "its tree is left out"), _Drawn(picture)
         several = bool(options["nbest"]) or translator.search.nbest > 1
         with shown_progress(output, interactive, "parsing") as progress:
-            found = parse_lines(
+            parsed = parse_lines(
                 translator,
                 lines,
                 tokenize=options["tokenize"],
                 progress=progress,
                 buffer_lines=1 if interactive else None,
             )
-            parsed = drawn.watch(refused.watch(found))
+            parsed = drawn.watch(refused.watch(parsed))
             write_lines(output, _as_json(parsed) if as_json else _as_text(parsed, several))
     drawn.draw()
-    refused.complain()
+    refused.conclude()
 
 
 def _as_json(parsed: Iterable[ParsedLine]) -> Iterator[str]:
@@ -102,33 +99,10 @@ def _as_json(parsed: Iterable[ParsedLine]) -> Iterator[str]:
 def _as_text(parsed: Iterable[ParsedLine], several: bool) -> Iterator[str]:
     for line in parsed:
         if several:
-            for one in line.parses:
-                yield f"{line.number}\t{one.score:.4f}\t{one.tree}"
+            for parse in line.parses:
+                yield f"{line.number}\t{parse.score:.4f}\t{parse.tree}"
         else:
             yield str(line.parses[0].tree) if line.parses else ""
-
-
-class _Refused:
-    """Reports lines that cannot be parsed: when they come, and again at the end."""
-
-    def __init__(self) -> None:
-        self._reasons: list[str] = []
-
-    def watch(self, parsed: Iterable[ParsedLine]) -> Iterator[ParsedLine]:
-        """Pass lines on, and warn of refused ones."""
-        for line in parsed:
-            if line.refused is not None:
-                log.warning("%s; its tree is left out", line.refused)
-                self._reasons.append(line.refused)
-            yield line
-
-    def complain(self) -> None:
-        """Fail the command if any line was refused."""
-        if self._reasons:
-            raise DataError(
-                f"{len(self._reasons):,} lines cannot be parsed and are left empty; the first is "
-                f"{self._reasons[0]}"
-            )
 
 
 class _Drawn:
@@ -148,7 +122,6 @@ class _Drawn:
             yield line
 
     def draw(self) -> None:
-        """Write the pictures."""
         if self._path is None:
             return
         from dragoman.core.files import atomic_directory, atomic_write

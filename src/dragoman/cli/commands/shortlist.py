@@ -9,7 +9,7 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import check_no_input, json_option, pairs_options
+from dragoman.cli.options import check_replaceable, json_option, pairs_options
 from dragoman.core.wording import in_shell
 from dragoman.workflows.progress import counting
 from dragoman.workflows.results import print_json
@@ -78,7 +78,6 @@ def shortlist(
 def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
     """The place of the shortlist; refused now if it cannot be written at the end."""
     from dragoman.core.errors import ConfigError
-    from dragoman.core.files import make_directory
     from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, model_directory
     from dragoman.saved.shortlist import is_shortlist
     from dragoman.techniques.shortlist_building import check_translation_model
@@ -92,16 +91,8 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
                 "--output"
             )
         return directory / SHORTLIST_FILE
-    if output.is_dir():
-        raise ConfigError(
-            f"--output {output}: this is a directory; name a file, such as my.safetensors"
-        )
-    check_no_input(output, [*files, *_files_of(model)])
-    if output.is_file() and not is_shortlist(output):
-        raise ConfigError(
-            f"--output {output}: this file is no shortlist, and would be lost; name another file"
-        )
-    make_directory(output.parent, output)
+    inputs = [*files, *_files_of(model)]
+    check_replaceable(output, inputs, is_shortlist, "is no shortlist", "my.safetensors")
     return output
 
 

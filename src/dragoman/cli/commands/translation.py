@@ -15,7 +15,13 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.commands.filter import filter_, filter_options, filter_pairs
 from dragoman.cli.option_types import MODEL, PATH, PATH_AS_TYPED, STREAM
-from dragoman.cli.options import device_option, input_option, is_directory, json_option
+from dragoman.cli.options import (
+    device_option,
+    input_option,
+    is_directory,
+    json_option,
+    refuse_options,
+)
 from dragoman.cli.search_options import (
     buffer_option,
     check_sampling,
@@ -25,7 +31,6 @@ from dragoman.cli.search_options import (
 )
 from dragoman.cli.system_options import open_translator, system_options
 from dragoman.cli.translated_documents import (
-    refuse_document_options,
     separated,
     translate_documents,
     warn_of_documents,
@@ -136,7 +141,8 @@ def translate(
         options |= {"inputs": inputs, "scores": scores}
         translate_documents(models, documents, place, options, as_json=as_json)
         return
-    refuse_document_options(options)
+    problem = "{option} is for documents; name a FILE to translate"
+    refuse_options(("document_format", "force"), options, problem)
     warn_of_documents(inputs)
     output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
@@ -234,7 +240,7 @@ def score(
             error.ctx = click.Context(filter_, info_name=filter_.name, parent=parent)
             raise
         return
-    _refuse_filter_options(options)
+    refuse_options(options, options, "{option} needs --filter; add it, or leave out {option}")
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpora.corpus import read_pairs
     from dragoman.text.corpora.corpus_part import CorpusPart
@@ -266,15 +272,6 @@ def score(
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
-
-
-def _refuse_filter_options(given: dict[str, Any]) -> None:
-    """Refuse options that score reads only in the old spelling of 'dragoman filter'."""
-    names = {"file_format": "format", "source_language": "from", "target_language": "to"}
-    for name, value in given.items():
-        if value not in {None, False, ()}:
-            option = names.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{option} needs --filter; add it, or leave out --{option}")
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:

@@ -9,10 +9,9 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import check_description, check_no_input, dev_set_option, json_option
+from dragoman.cli.options import check_replaceable, dev_set_option, json_option
 from dragoman.cli.system_options import described, described_options
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.files import make_directory
 from dragoman.core.wording import in_shell
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
@@ -68,7 +67,7 @@ def tune(
       dragoman tune runs/my --try search.length_penalty=0.6,1.0,1.4 --try search.beam=4,8
       dragoman tune models/a models/b dev.en dev.de --metric chrf
     """
-    from dragoman.saved.system import write_system
+    from dragoman.saved.system import is_description, write_system
     from dragoman.workflows.tuning import Tuning, read_grid, text_of_files, text_of_run
     from dragoman.workflows.tuning.grid import LM_WEIGHT
     from dragoman.workflows.tuning.trials import table
@@ -82,7 +81,10 @@ def tune(
         raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
     if texts and dev_set:
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
-    _check_output(output, texts)
+    if output is not None:
+        check_replaceable(
+            output, texts, is_description, "describes no translation system", "tuned.yaml"
+        )
     grid = read_grid(tries, has_language_model=system.language_model is not None)
     if is_weightless and LM_WEIGHT not in grid:
         raise ConfigError(
@@ -122,19 +124,6 @@ def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Pa
             "after the MODELs name both SOURCE and REFERENCE, or neither, for the dev set of a run"
         )
     return models, texts
-
-
-def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
-    """Refuse now an output that could not be written at the end, or would replace anything else."""
-    if output is None:
-        return
-    if output.is_dir():
-        raise ConfigError(
-            f"--output {output}: this is a directory; name a file, such as tuned.yaml"
-        )
-    check_no_input(output, texts)
-    check_description(output)
-    make_directory(output.parent, output)
 
 
 def _evaluation(

@@ -9,14 +9,7 @@ from dragoman.core.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import completed
 from dragoman.run.run_directory import check_usable
-from dragoman.workflows.doctor import (
-    declared_languages,
-    machine,
-    pieces,
-    scores,
-    short_lines,
-    text_checks,
-)
+from dragoman.workflows.doctor import machine, pieces, text_checks, training_lines
 from dragoman.workflows.doctor.findings import Finding, error, warning
 
 
@@ -40,12 +33,12 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         return
     texts = text_checks.Texts()
     yield from text_checks.check_evaluation(config, texts)
-    yield from scores.check_scores(config, texts)
+    yield from text_checks.check_scores(config, texts)
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(config, texts)
-        yield from short_lines.check_short_lines(config, texts)
-    yield from declared_languages.check_languages(config, texts)
+        yield from training_lines.check_short_lines(config, texts)
+    yield from training_lines.check_languages(config, texts)
     yield from _check_schedule(config)
     if not texts.train:
         return

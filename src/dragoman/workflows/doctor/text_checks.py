@@ -1,4 +1,4 @@
-"""Checks of the text itself: readable, clean, and with matching sides."""
+"""Checks of the text itself: readable, clean, with matching sides, and possible to score."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import StatisticsError, correlation
 
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.data.origin import describe
+from dragoman.evaluation.metrics import check_installed, check_references, metrics_of
+from dragoman.evaluation.sacrebleu_metrics import installing
+from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.cleaning import clean_part
 from dragoman.text.corpora.cleaning_report import CleaningReport
@@ -16,6 +19,8 @@ from dragoman.text.corpora.corpus import evaluation_pairs, kept_pairs
 from dragoman.text.examples import Example
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
+from dragoman.text.scripts import script_shares
+from dragoman.text.terms.terminology import counters
 from dragoman.workflows.doctor.findings import Finding, error, ok, warning
 
 SAMPLE_PAIRS = 50_000
@@ -222,3 +227,49 @@ def _is_swapped(train: list[Pair], other: list[Pair]) -> bool:
 def _frequent(texts: Iterable[str]) -> set[str]:
     counts = Counter(word for text in texts for word in text.casefold().split())
     return {word for word, _ in counts.most_common(_FREQUENT_WORDS)}
+
+
+_BY_SPACES = {"13a", "intl"}
+
+
+def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Check that metrics have the inputs they need, and that BLEU finds words in the target."""
+    try:
+        for evaluation in config.evaluations():
+            check_installed(evaluation)
+    except (ConfigError, MissingExtraError) as problem:
+        yield error("evaluation", str(problem))
+    yield from _check_sets(config, texts)
+    tokenizer = config.evaluation.bleu_tokenize
+    if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
+        return
+    characters = Counter("".join(pair.target for pairs in texts.dev.values() for pair in pairs))
+    scripts = script_shares(characters)
+    wanted = suitable_tokenizers(scripts)
+    if not wanted:
+        return
+    best = best_tokenizer(scripts)
+    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, after {installing(wanted[0])}"
+    yield warning(
+        "evaluation",
+        f"BLEU with bleu_tokenize: {tokenizer} finds hardly any words in {next(iter(scripts))} "
+        f"script, so it is low even for good translations; set evaluation.bleu_tokenize: "
+        f"{best}{others}",
+    )
+
+
+def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Check that scores of each set can be computed: with a glossary, with a seed, or of trees."""
+    metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
+    of_trees = tuple(metrics_of("trees", metrics))
+    for name, part in {**config.dev_sets(), **config.test_sets()}.items():
+        if not (part.gives_source and texts.evaluation.get(name)):
+            continue  # unreadable: reported before; without a source: not translated
+        direction = part.direction
+        try:
+            counters(glossary, (direction.source_language, direction.target_language))
+            read = evaluation_pairs(part.scored()) if of_trees else ()
+            evaluation = config.evaluation_of(part).model_copy(update={"metrics": of_trees})
+            check_references([pair.target for pair in read], evaluation)
+        except (ConfigError, DataError) as problem:
+            yield error(name, str(problem))

@@ -10,8 +10,8 @@ from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.examples import Example, Origin
 from dragoman.workflows.doctor.findings import Finding
-from dragoman.workflows.doctor.short_lines import check_short_lines
 from dragoman.workflows.doctor.text_checks import Texts
+from dragoman.workflows.doctor.training_lines import check_short_lines
 
 LONG = ["the old house stands by the river", "a new tree 2 stands near the old house"] * 60
 PART = {"path": "t.tsv", "source": "en", "target": "de"}
