@@ -16,7 +16,7 @@ from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_requests import questions, with_kept
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.tag_metrics import find_tags
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.inline_tags import SYMBOL, InlineTags
@@ -74,7 +74,7 @@ def tags(  # noqa: PLR0917 - click gives them by name
     Example:
       python -m studies.tags runs/tagged test.tsv.gz --source en --target fr --markup rst
     """
-    config = read_config(home_of(model_directory(model)) / CONFIG_FILE)
+    config = config_of(model)
     if config.inline_tags is None:
         raise ConfigError(f"{model}: this model has not learned inline tags; choose one that has")
     transforms: tuple[Transform, ...] = (FilterConfig(last_line=last_line),) if last_line else ()

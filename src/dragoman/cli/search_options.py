@@ -152,6 +152,6 @@ def draws(search: object) -> bool:
 
 def saved_search(model: Path) -> dict[str, Any]:
     """The search settings of a model."""
-    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+    from dragoman.saved.model import config_of
 
-    return read_config(home_of(model_directory(model)) / CONFIG_FILE).search
+    return config_of(model).search

@@ -207,10 +207,10 @@ class _Done:
 def _check_languages(system: TranslationSystem) -> None:
     """Check that the languages of a system have names, which decide how text is divided."""
     from dragoman.saved.directions import language_pairs
-    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+    from dragoman.saved.model import config_of
 
     path = system.models[0]
-    pairs = language_pairs(read_config(home_of(model_directory(path)) / CONFIG_FILE))
+    pairs = language_pairs(config_of(path))
     named = ("source", "--from", system.source_language), ("target", "--to", system.target_language)
     nameless = [
         option

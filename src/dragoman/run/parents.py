@@ -12,7 +12,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import add_adapters
 from dragoman.recipe import ExperimentConfig
 from dragoman.recipe.contradictions import nothing_improved
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.components import (
     check_components,
@@ -87,7 +87,7 @@ def _check_adapted(config: ExperimentConfig) -> None:
     start = config.training.start_from
     if config.training.adapter is None or start is None:
         return
-    family = read_config(home_of(model_directory(Path(start.model))) / CONFIG_FILE).model.family
+    family = config_of(Path(start.model)).model.family
     if family != config.model.family:
         raise ConfigError(
             f"training.adapter: {start.model} is a {family}, and an adapter is of the same family; "

@@ -212,6 +212,16 @@ def read_config(path: Path) -> SavedConfig:
     return config.model_copy(update=learned_in_run(values, languages, path))
 
 
+def config_of(path: Path) -> SavedConfig:
+    """The configuration of a model, a run or one of its checkpoints."""
+    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
+
+
+def vocabularies_of(path: Path) -> Vocabularies:
+    """The vocabularies of a model, a run or one of its checkpoints."""
+    return Vocabularies.load(home_of(model_directory(path)))
+
+
 def load_model(
     path: Path | str, device: torch.device | str | None = None, adapter: Adapter | None = None
 ) -> SavedModel:

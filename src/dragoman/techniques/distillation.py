@@ -27,7 +27,7 @@ from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
-from dragoman.saved.model import CONFIG_FILE, has_model, home_of, model_directory, read_config
+from dragoman.saved.model import CONFIG_FILE, config_of, has_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.host import Host, train_to_repeat
@@ -222,7 +222,7 @@ def _check_system(teacher: TranslationSystem, number: int, part: CorpusPart) -> 
             "give the part a source_language"
         )
     for path, wanted in _asked_directions(_routed(teacher, part), part.direction):
-        config = _config_of(path)
+        config = config_of(path)
         if not config.model.reads_source:
             raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
         _check_direction(config, path, number, wanted)
@@ -266,10 +266,6 @@ def _is_unnamed(direction: Direction) -> bool:
     return bool(_UNNAMED & {direction.source_language, direction.target_language})
 
 
-def _config_of(path: Path) -> SavedConfig:
-    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
-
-
 def distilled_parts(student: ExperimentConfig) -> Iterator[tuple[int, CorpusPart]]:
     """The training parts with sources, by number and with languages; others stay unchanged."""
     for number, part in enumerate(student.train_parts()):
@@ -284,7 +280,7 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     """
     # A description may name other languages; check has compared the languages of the models.
     teacher = _routed(teacher, part).model_copy(update={"source_language": None})
-    config = _config_of(teacher.models[0])
+    config = config_of(teacher.models[0])
     direction = part.prepared_direction
     language = direction.target_language
     if not any(one.target_language == language for one in _directions(config)):

@@ -17,7 +17,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import in_shell
 from dragoman.experiment import Experiment
 from dragoman.run.run_directory import is_run
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of, vocabularies_of
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
@@ -67,7 +67,7 @@ def pairs_of_files(
         part: the files.
         limit: maximum number of pairs, the first ones; None for all.
     """
-    vocabularies = Vocabularies.load(home_of(model_directory(model)))
+    vocabularies = vocabularies_of(model)
 
     def encoded() -> Iterator[IdPair]:
         pairs = islice(iter(read_pairs(part)), limit)
@@ -81,7 +81,7 @@ def pairs_of_files(
 
 def check_translation_model(model: Path) -> None:
     """Check that a model reads sources, whose pieces a shortlist needs."""
-    config = read_config(home_of(model_directory(model)) / CONFIG_FILE).model
+    config = config_of(model).model
     if not config.reads_source or config.writes_labels:
         raise ConfigError(f"{model}: not a translation model, so it has no use for a shortlist")
 

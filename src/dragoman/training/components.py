@@ -17,7 +17,7 @@ from dragoman.core.errors import SavedError
 from dragoman.core.relocation import ModelPath
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import NamedModelConfig
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
 
@@ -155,7 +155,7 @@ def _check_vocabulary(
     Raises:
         SavedError: a vocabulary differs.
     """
-    own = Vocabularies.load(home_of(model_directory(Path(component.model))))
+    own = vocabularies_of(Path(component.model))
     for side in sides:
         if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:
             raise SavedError(

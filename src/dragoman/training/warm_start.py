@@ -15,7 +15,14 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
-from dragoman.saved.model import CONFIG_FILE, home_of, load_model, model_directory, read_config
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    home_of,
+    load_model,
+    model_directory,
+    read_config,
+    vocabularies_of,
+)
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.weights import weights_digest, weights_of
 from dragoman.text.vocabularies.extension import lineage
@@ -125,7 +132,7 @@ def parent_vocabularies(
     """
     if start is not None and start.vocabulary != "new":
         digest_of(start)
-        vocabularies = Vocabularies.load(home_of(model_directory(Path(start.model))))
+        vocabularies = vocabularies_of(Path(start.model))
         return Parent(vocabularies, start.model, start.vocabulary == "extend")
     if config.of is None:
         return None

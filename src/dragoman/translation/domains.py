@@ -15,11 +15,10 @@ from torch import Tensor
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
 from dragoman.saved.adapter import Adapter, read_adapter
-from dragoman.saved.model import home_of, model_directory
+from dragoman.saved.model import model_directory, vocabularies_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
@@ -118,7 +117,7 @@ class DomainRouter(Dispatcher):
         (path,) = system.models
         adapters = {domain: read_adapter(file) for domain, file in system.adapters.items()}
         usual = None if system.adapter is None else read_adapter(system.adapter)
-        known = Vocabularies.load(home_of(model_directory(path))).source
+        known = vocabularies_of(path).source
         named = [tag for tag in system.tags if tag[1:-1] in adapters]
         read = {tag for tag in named[-1:] if tag in known.pieces(known.tags)}
         tags = tuple(tag for tag in system.tags if tag not in named or tag in read)

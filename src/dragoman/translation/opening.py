@@ -24,7 +24,7 @@ from dragoman.saved.directions import (
 )
 from dragoman.saved.installed_models import found_model
 from dragoman.saved.language_pieces import foreign_pieces
-from dragoman.saved.model import CONFIG_FILE, home_of, load_for_search, model_directory, read_config
+from dragoman.saved.model import config_of, load_for_search
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
@@ -384,7 +384,7 @@ def check_translates(path: Path) -> None:
         ConfigError: it is a classifier, or a masked language model.
         SavedError: the model does not exist.
     """
-    config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
+    config = config_of(path)
     if config.model.writes_labels:
         raise ConfigError(
             f"{path}: a classifier, which labels text and cannot translate; use 'dragoman "

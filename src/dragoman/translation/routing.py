@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from dragoman.core.errors import ConfigError
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
@@ -145,6 +145,6 @@ def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
 def _source_languages(system: TranslationSystem) -> list[str]:
     """Source languages that the first model was trained with, by name."""
     first = system.route(None).legs()[0].models[0]
-    saved = read_config(home_of(model_directory(first)) / CONFIG_FILE)
+    saved = config_of(first)
     trained = [one.source_language for one in saved.directions] or [saved.source_language]
     return [language for language in trained if language != "source"]

@@ -11,7 +11,7 @@ from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_digest
 from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
@@ -60,7 +60,7 @@ class ParentModel:
 
     def vocabularies(self) -> Vocabularies:
         """Its vocabularies."""
-        return Vocabularies.load(home_of(model_directory(self.path)))
+        return vocabularies_of(self.path)
 
     @property
     def directions(self) -> tuple[Direction, ...]:

@@ -18,7 +18,7 @@ from dragoman.evaluation.significance import compare_systems, difference_interva
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import BOUNDS, ended_by
-from dragoman.saved.model import home_of, model_directory
+from dragoman.saved.model import vocabularies_of
 from dragoman.techniques.adaptation.adaptation_plan import REPLAY_TASK
 from dragoman.techniques.host import Host
 from dragoman.text.corpora.cleaning_report import CountedLines
@@ -26,7 +26,6 @@ from dragoman.text.corpora.corpus import evaluation_pairs, part_labels
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_share
@@ -336,7 +335,7 @@ def _counts(findings: Iterable[Mapping[str, CountedLines]]) -> Counter[str]:
 
 def _tags_of(model: Path) -> list[str]:
     """The tags that a model knows."""
-    source = Vocabularies.load(home_of(model_directory(model))).source
+    source = vocabularies_of(model).source
     return source.pieces(source.tags)
 
 

@@ -20,7 +20,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, durable_replace, storage_errors
 from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.parts import check_begins, with_synthetic
 from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
@@ -203,7 +203,7 @@ def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
 
 def check_reverse_model(path: Path, direction: Direction) -> None:
     """Refuse a model that does not translate single lines in the opposite direction, by search."""
-    config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
+    config = config_of(path)
     wanted = direction.target_language, direction.source_language
     pairs = [(own.source_language, own.target_language) for own in config.directions]
     pairs = pairs or [(config.source_language, config.target_language)]

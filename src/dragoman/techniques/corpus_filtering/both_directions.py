@@ -8,7 +8,7 @@ from pathlib import Path
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.saved.directions import check_source, language_pairs, target_languages
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import config_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.pair_scorer import ScoringModels
@@ -46,7 +46,7 @@ def scoring_models(
             "--domain-lm and --general-lm are compared with each other; name both, or neither"
         )
     opposite = tuple(reverse) or tuple(forward)
-    configs = _config(forward[0]), _config(opposite[0])
+    configs = config_of(forward[0]), config_of(opposite[0])
     for path, config in zip((forward[0], opposite[0]), configs, strict=True):
         if not config.model.reads_source:
             raise ConfigError(f"{path}: a language model reads no source; name one that translates")
@@ -96,10 +96,6 @@ def scoring_models(
         None if general is None else described([general], None, None),
         (source, target) if identify else None,
     )
-
-
-def _config(path: Path) -> SavedConfig:
-    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
 
 
 def _languages(

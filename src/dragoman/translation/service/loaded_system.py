@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, DragomanError
 from dragoman.saved.directions import NAMELESS, language_pairs, tags_between
-from dragoman.saved.model import CONFIDENCE_FILE, CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import CONFIDENCE_FILE, config_of, model_directory, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import TermsConfig
@@ -19,7 +18,6 @@ from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator
@@ -62,7 +60,7 @@ class LoadedSystem:
                 "each of these systems by itself"
             )
         legs = system.legs()
-        first, last = (_config(leg.models[0]) for leg in (legs[0], legs[-1]))
+        first, last = (config_of(leg.models[0]) for leg in (legs[0], legs[-1]))
         for config in (first, last):
             if not config.model.reads_source:
                 raise ConfigError(
@@ -210,10 +208,6 @@ class LoadedSystem:
         return replace(self, pairs=pairs)
 
 
-def _config(path: Path) -> SavedConfig:
-    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
-
-
 def _pairs(
     system: TranslationSystem, first: SavedConfig, last: SavedConfig
 ) -> Iterator[tuple[Pairing, tuple[str, str]]]:
@@ -263,7 +257,7 @@ def _demands_terms(system: TranslationSystem, config: SavedConfig) -> bool:
     if system.engine != "pytorch" or _draws(system, config):
         return False
     for leg in system.legs():
-        vocabulary = Vocabularies.load(home_of(model_directory(leg.models[0]))).target
+        vocabulary = vocabularies_of(leg.models[0]).target
         try:
             vocabulary.require_space_signs("a term")
         except ConfigError:

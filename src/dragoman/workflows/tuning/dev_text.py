@@ -12,13 +12,11 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import target_languages
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
-from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.model import CONFIG_FILE, config_of, home_of, model_directory, vocabularies_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus import evaluation_examples, own_source, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.preparation import texts_in_context
 
 
@@ -75,7 +73,7 @@ def text_of_files(
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
     sources, references = [one.source for one in examples], [one.target for one in examples]
     own = sources
-    if (context := _saved_config(system).context) is not None:
+    if (context := config_of(system.models[0]).context) is not None:
         given = _in_context(part, context, system.models[0])
         sources = [given[one.line] for one in examples]
         own = [context.alone(source) for source in sources]
@@ -90,7 +88,7 @@ def _in_context(part: CorpusPart, context: ContextConfig, model: Path) -> dict[i
     Pairs that are left out belong to it: documents end at empty lines.
     """
     pairs = list(read_pairs(part))
-    vocabulary = Vocabularies.load(home_of(model_directory(model))).source
+    vocabulary = vocabularies_of(model).source
     texts = texts_in_context([pair.source for pair in pairs], context, vocabulary)
     return {pair.line: text for pair, text in zip(pairs, texts, strict=True)}
 
@@ -156,7 +154,7 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
 
 def _languages(system: TranslationSystem) -> tuple[str, str]:
     """The source and target language of a system: its own settings, or else its model's."""
-    config = _saved_config(system)
+    config = config_of(system.models[0])
     source = system.source_language or config.source_language
     return source, _target_language(system) or config.target_language
 
@@ -165,13 +163,8 @@ def _target_language(system: TranslationSystem) -> str | None:
     """The language that a system translates into; None if there are several."""
     if system.target_language is not None:
         return system.target_language
-    first, *others = target_languages(_saved_config(system))
+    first, *others = target_languages(config_of(system.models[0]))
     return None if others else first
-
-
-def _saved_config(system: TranslationSystem) -> SavedConfig:
-    """The configuration of the first model."""
-    return read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
 
 
 def _run_of(model: Path) -> ExperimentConfig | None:
