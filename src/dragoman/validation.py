@@ -203,10 +203,7 @@ def source_side(
 ) -> SourceSide:
     """Sources for the metrics that read them, with the glossary if one is named.
 
-    Args:
-        sources: without tags and context, which no translation has.
-        evaluation: names the metrics.
-        languages: of sources and translations.
+    Sources are without tags and context, which no translation has.
     """
     return SourceSide(sources, counters(evaluation.glossary, languages))
 

@@ -14,6 +14,7 @@ class Client(TextCalls, KeptCalls):
     """Calls a Dragoman server; use it with ``async with``, or close it.
 
     Requests are repeated while the server is busy or cannot be reached, until ``timeout``.
+    Then, or if the server refuses, each call raises :class:`~dragoman.errors.ServiceError`.
 
     Args:
         url: address of the server, such as ``http://localhost:5000``.

@@ -276,11 +276,7 @@ _Given = TypeVar("_Given")
 
 
 class Calls:
-    """Calls over one connection.
-
-    Args:
-        connection: to the server.
-    """
+    """Calls over one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

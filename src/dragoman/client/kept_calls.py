@@ -27,11 +27,7 @@ class KeptCalls(Calls):
     """Calls about corrections, glossaries, files and usage."""
 
     async def correct(self, text: str, translation: str, *, source: str, target: str) -> int:
-        """Send a better translation for review; returns its number.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """Send a better translation for review; returns its number."""
         body = {"text": text, "translation": translation, "source": source, "target": target}
         return await self._asked(
             Sending("POST", "/v1/corrections", {"json": body}), lambda answer: int(answer["id"])
@@ -40,11 +36,7 @@ class KeptCalls(Calls):
     async def create_glossary(
         self, name: str, entries: Mapping[str, str], *, source: str, target: str
     ) -> GlossaryOffer:
-        """Keep terms on the server; ``translate(glossary=...)`` takes the ``id`` of the glossary.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """Keep terms on the server; ``translate(glossary=...)`` takes the glossary's ``id``."""
         body = {"name": name, "source": source, "target": target, "entries": dict(entries)}
         sending = Sending("POST", "/v1/glossaries", {"json": body}, repeatable=False)
         return await self._asked(sending, glossary_offer_of)
@@ -52,49 +44,29 @@ class KeptCalls(Calls):
     async def replace_glossary(
         self, identifier: str, name: str, entries: Mapping[str, str], *, source: str, target: str
     ) -> GlossaryOffer:
-        """Replace the name of a glossary and its terms of one direction, or add a direction.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """Replace the name of a glossary and its terms of one direction, or add a direction."""
         body = {"name": name, "source": source, "target": target, "entries": dict(entries)}
         sending = Sending("PUT", _glossary(identifier), {"json": body})
         return await self._asked(sending, glossary_offer_of)
 
     async def glossaries(self) -> list[GlossaryOffer]:
-        """The glossaries of the key, without their terms.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """The glossaries of the key, without their terms."""
         return await self._asked(
             Sending("GET", "/v1/glossaries"),
             lambda answer: list(map(glossary_offer_of, answer["glossaries"])),
         )
 
     async def glossary(self, identifier: str) -> GlossaryOffer:
-        """A glossary with its terms.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """A glossary with its terms."""
         return await self._asked(Sending("GET", _glossary(identifier)), glossary_offer_of)
 
     async def delete_glossary(self, identifier: str) -> None:
-        """Delete a glossary.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """Delete a glossary."""
         sending = Sending("DELETE", _glossary(identifier), repeatable=False)
         await self._connection.send(sending)
 
     async def usage(self) -> CharacterUsage:
-        """The usage of the key in this month.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """The usage of the key in this month."""
         return await self._asked(
             Sending("GET", "/v1/usage"),
             lambda answer: CharacterUsage(answer["characters"], answer["characters_per_month"]),

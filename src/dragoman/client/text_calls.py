@@ -197,21 +197,13 @@ class TextCalls(Calls):
     async def detect(self, text: Several) -> list[list[Detection]]: ...
 
     async def detect(self, text: str | Sequence[str]) -> list[Detection] | list[list[Detection]]:
-        """The possible languages of a text, most probable first; for a list, a list of each text.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """The possible languages of a text, most probable first; for a list, those of each text."""
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
         found = await self._in_parts(texts, self._detected)
         return found[0] if isinstance(text, str) else found
 
     async def languages(self) -> list[LanguageOffer]:
-        """The source languages of the server, with their target languages.
-
-        Raises:
-            ServiceError: the server refuses, or cannot be reached.
-        """
+        """The source languages of the server, with their target languages."""
         return await self._asked(
             Sending("GET", "/v1/languages"),
             lambda answer: list(map(language_of, answer["languages"])),

@@ -55,9 +55,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
 def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     """The values of a YAML file and its bases, with paths made absolute; not yet validated.
 
-    Args:
-        path: the file.
-        settings: overrides such as ``training.step_tokens=4096``.
+    Overrides are such as ``training.step_tokens=4096``.
     """
     own = read_yaml(path)
     whole = on_base(
@@ -76,13 +74,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
 def with_train_parts(
     config: ExperimentConfig, parts: Iterable[CorpusPart], what: str
 ) -> ExperimentConfig:
-    """The description of a run that learns from other text, checked like any other.
-
-    Args:
-        config: of the run.
-        parts: the other training text.
-        what: the new description, for errors.
-    """
+    """The description of a run that learns from other text, checked like any other."""
     values = json.loads(config.model_dump_json())
     values["data"]["train"] = [json.loads(part.model_dump_json()) for part in parts]
     return parse(ExperimentConfig, values, what)

@@ -35,16 +35,9 @@ from dragoman.validation import ROUND_TRIP, Report, Validation, too_long
 class RoundTripValidation(Validation):
     """Scores models by :data:`ROUND_TRIP` on text whose sources they make themselves.
 
-    Loss and perplexity are of the text, given the model's own translation of it as the source.
-
-    Args:
-        part: the text, as the target side.
-        vocabularies: of the models.
-        search: settings of search.
-        evaluation: settings of scoring; its metrics are not used.
-        world: as in :class:`Validation`.
-        back: the tags that request the language of its translation.
-        inline_tags: as in :class:`Validation`.
+    Loss and perplexity are of the text, given the model's own translation of it as the source.  The
+    set is the target side, and its metrics are not used.  The tags ``back`` request the language of
+    its translation.
     """
 
     def __init__(
@@ -111,16 +104,8 @@ _BATCH_TOKENS = 4000
 class ObjectiveValidation(Validation):
     """Measures the likelihood by which a model learns, for models that do not translate.
 
-    The objective's random draws are the same at every validation, on any number of processes.
-
-    Args:
-        part: the pairs; those with an empty side are excluded.
-        vocabularies: of the models.
-        search: gives the maximum length of a line.
-        evaluation: without metrics.
-        world: the processes that share the sentences; each of them gets all figures.
-        objective: of the training.
-        model: configuration of the model.
+    The objective's random draws are the same at every validation, on any number of processes.  The
+    search gives the maximum length of a line.
     """
 
     def __init__(

@@ -57,9 +57,6 @@ def parent_of(config: ExperimentConfig) -> Parent | None:
 def check_parents(config: ExperimentConfig) -> Parent | None:
     """Check before any work is done that other models and embeddings exist and fit.
 
-    Args:
-        config: :func:`completed`.
-
     Returns:
         See :func:`parent_of`.
 
@@ -113,9 +110,7 @@ def digests_at_start(config: ExperimentConfig) -> dict[str, str]:
 def with_digests(config: ExperimentConfig, digests: Mapping[str, str]) -> ExperimentConfig:
     """The configuration with digests of the initial weights, so that a repeated start has the same.
 
-    Args:
-        config: of the run.
-        digests: from :func:`digests_at_start`.
+    The digests are those of :func:`digests_at_start`.
     """
     training, vocabulary = config.training, config.vocabulary
     start = training.start_from
@@ -141,10 +136,7 @@ def take_weights(
 ) -> list[str]:
     """Give ``model`` the weights of other models and files, if the configuration names any.
 
-    Args:
-        config: of the run.
-        model: with fresh weights, in float32 on the CPU.
-        vocabularies: of the run.
+    The model has fresh weights, in float32 on the CPU.
 
     Returns:
         Lines for the user.

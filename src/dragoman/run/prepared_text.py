@@ -45,13 +45,8 @@ def prepare_run(
     """Make vocabularies and encoded text in a run that nobody else uses.
 
     Existing, unchanged parts are kept.  For new text, a warning names parts without sources whose
-    language is not the declared one.  Another warns if training has begun with other text.
-
-    Args:
-        config: of the run.
-        run: its directory.
-        progress: called from time to time with the number of pairs read so far.
-        workers: clean and encode shard by shard; by default this process does, in one go.
+    language is not the declared one.  Another warns if training has begun with other text.  With
+    ``workers``, text is cleaned and encoded shard by shard; otherwise by this process, in one go.
     """
     data, directory = config.data, run / DATA_DIRECTORY
     parts, before = config.train_parts(), _fingerprint(directory)

@@ -90,14 +90,8 @@ def with_candidates(
     """A stream whose sources the model in training translates, rated as text.
 
     Text, and not pieces, because that is what validation and people score: sampling of subwords
-    changes the pieces of a reference, and chrF needs characters.
-
-    Args:
-        stream: of sentence pairs.
-        wanted: which candidates.
-        vocabularies: of the stream.
-        evaluation: settings of BLEU and chrF.
-        allow_tags: whether outputs may contain tags, as in the run's own search.
+    changes the pieces of a reference, and chrF needs characters.  Tags in outputs are allowed or
+    not as in the run's own search.
     """
     target, reward = vocabularies.target, SentenceReward(wanted.reward, evaluation)
 

@@ -29,12 +29,7 @@ def training_facts(
 ) -> TrainingFacts:
     """Gather the facts for a model card.
 
-    Args:
-        config: of the run.
-        run: its directory.
-        progress: of the newest checkpoint in the model.
-        reports: scores of the model, by set.
-        world: the processes that trained, or finished, it.
+    The progress is that of the newest checkpoint in the model.
     """
     training = config.training
     count = f"{world.size} x " if world.size > 1 else ""

@@ -39,10 +39,6 @@ class Adapter:
     def onto(self, weights: Mapping[str, Tensor], directory: Path) -> dict[str, Tensor]:
         """The weights of the adapted model.
 
-        Args:
-            weights: of the model, by name.
-            directory: of the model.
-
         Raises:
             SavedError: the adapter belongs to another model.
         """
@@ -64,10 +60,8 @@ class Adapter:
 def write_adapter(path: Path, weights: Mapping[str, Tensor], of: str) -> None:
     """Write an adapter.
 
-    Args:
-        path: file to write.
-        weights: of an adapted model; only the factors among them are written.
-        of: digest of the model's own weights.
+    Only the factors among the weights are written.  ``of`` is the digest of the model's own
+    weights.
     """
     factors = {name: tensor for name, tensor in weights.items() if is_factor(name)}
     write_tensors(path, factors, {"adapter": _KIND, _OF: of})

@@ -26,13 +26,8 @@ def tags_for(
     """Tags in front of each source, in the order of training.
 
     Tags shared by all training parts that translate into this language are added automatically,
-    unless a part into another language has all of them.
-
-    Args:
-        config: configuration of the model.
-        vocabulary: vocabulary of its sources.
-        language: target language; None leaves it to ``tags``.
-        tags: further tags, such as ``<ui>``.
+    unless a part into another language has all of them.  Without a language, they are ``tags``
+    alone.
 
     Raises:
         ConfigError: the model does not know the language or a tag, no tag requests the language,
@@ -76,11 +71,7 @@ def only_languages(
 ) -> tuple[str, str] | None:
     """The source and target language of a system; None if there are several, or they have no names.
 
-    Args:
-        first: configuration of the model that reads the source.
-        last: of the model that writes the target, which may be the same.
-        source: source language, if specified.
-        target: target language, if specified.
+    ``first`` reads the source and ``last`` writes the target; they may be the same model.
     """
 
     def may_be(name: str, asked: str | None) -> bool:
@@ -124,14 +115,7 @@ def tags_between(
     """Tags in front of each source to translate in one direction, in the order of training.
 
     They are those of :func:`tags_for` and those shared by all training parts of this direction,
-    such as a tag for the source language.
-
-    Args:
-        config: configuration of the model.
-        vocabulary: vocabulary of its sources.
-        source: source language, as the model calls it.
-        target: target language, as the model calls it.
-        tags: further tags, such as ``<ui>``.
+    such as a tag for the source language.  Languages are named as the model names them.
     """
     wanted = tags_for(config, vocabulary, target, tags)
     trained = [
@@ -228,12 +212,7 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
 
 
 def usage(model: str | Path, config: SavedConfig) -> str:
-    """A command that uses a model, or the setting of a recipe that does.
-
-    Args:
-        model: its path, as the command names it.
-        config: saved with the model.
-    """
+    """A command that uses a model, or the setting of a recipe that does."""
     if not config.translates:
         return start_from(model)
     if config.model.writes_labels:
@@ -249,11 +228,7 @@ def usage(model: str | Path, config: SavedConfig) -> str:
 
 
 def start_from(model: str | Path) -> str:
-    """The settings of a recipe that start from the encoder of a model that does not translate.
-
-    Args:
-        model: its path, as the recipe names it.
-    """
+    """The settings of a recipe that start from the encoder of a model that does not translate."""
     return f"training.start_from: {{model: {model}, parts: [encoder, embeddings]}}"
 
 

@@ -28,10 +28,6 @@ def write_pieces(path: Path, frequencies: PieceFrequencies, vocabulary: Vocabula
 def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
     """Read a file of :func:`write_pieces`.
 
-    Args:
-        path: the file.
-        vocabulary: the target vocabulary that it must be for.
-
     Raises:
         SavedError: it is missing, damaged or for another vocabulary.
     """
@@ -58,13 +54,8 @@ def foreign_pieces(
 ) -> tuple[int, ...]:
     """The pieces that translations into ``language`` may not contain, in ascending order.
 
-    Symbols and tags belong to no language: whether they may be written, search has settings for.
-
-    Args:
-        model: a model, run or checkpoint.
-        vocabulary: its target vocabulary.
-        language: the target language.
-        share: see :meth:`PieceFrequencies.foreign`.
+    Symbols and tags belong to no language: whether they may be written, search has settings
+    for.  For the share, see :meth:`PieceFrequencies.foreign`.
 
     Raises:
         ConfigError: the model does not know the pieces of the language.

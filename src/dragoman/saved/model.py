@@ -255,12 +255,6 @@ def load_for_search(
     Weights that are computed from others at each use, as by weight normalisation, are computed once
     and replace those.  PyTorch's own cache of them would apply to all threads and all models of a
     process.  Only then is the precision lowered.
-
-    Args:
-        path: as for :func:`load_model`.
-        device: as for :func:`load_model`.
-        precision: precision of the weights.
-        adapter: as for :func:`load_model`.
     """
     saved = load_model(path, device, adapter)
     settle_weights(saved.model)

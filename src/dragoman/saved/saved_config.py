@@ -104,12 +104,8 @@ def tags_learned(
     """The annotation of terms and the inline tags that a model has learned, by their keys.
 
     Where the text of the run has none, a model keeps those of the model it started from.  They are
-    read from the vocabulary, which keeps its tags, because that model may no longer exist.
-
-    Args:
-        transforms: of the training text.
-        start: ``training.start_from`` in plain values.
-        vocabularies: gives those of the run.
+    read from the vocabulary, which keeps its tags, because that model may no longer
+    exist.  ``start`` is ``training.start_from`` in plain values.
     """
     method, inline = term_annotation(transforms), inline_tags(transforms)
     if (method is None or inline is None) and _keeps_all(start):

@@ -84,10 +84,6 @@ def write_shortlist(path: Path, shortlist: Shortlist) -> None:
 def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
     """Read a file of :func:`write_shortlist`.
 
-    Args:
-        path: the file.
-        vocabularies: those that it must be for.
-
     Raises:
         ConfigError: the file does not exist.
         SavedError: it is damaged, or for other vocabularies.

@@ -103,11 +103,7 @@ def _is_unicode(path: Path) -> bool:
 def check_readable(path: Path, mode: int) -> None:
     """Refuse a path that this process may not read; safetensors would report it as missing.
 
-    Services and containers run as other users.
-
-    Args:
-        path: a file or a directory.
-        mode: as for :func:`os.access`.
+    Services and containers run as other users.  The mode is that of :func:`os.access`.
 
     Raises:
         SavedError: permission is denied.

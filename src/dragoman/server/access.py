@@ -209,10 +209,6 @@ class RequestRates:
 
     A client above its limit gets the time until its next turn.  That turn is reserved, so waiting
     requests keep their order.
-
-    Args:
-        window: length of the window, in seconds.
-        clock: gives the time, in seconds.
     """
 
     def __init__(self, window: float = 60, clock: Callable[[], float] = time.monotonic) -> None:

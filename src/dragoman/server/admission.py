@@ -190,9 +190,6 @@ class OpenConnections:
 
     Above the limit, the connection is closed that has waited longest for a request: an idle
     connection, or that of a client that does not finish its request.
-
-    Args:
-        most: maximum number of open connections.
     """
 
     def __init__(self, most: int) -> None:
@@ -247,11 +244,6 @@ class PatientProtocol(H11Protocol):
     Uvicorn's own time limit is only for the pause after an answer.  It would wait without end for a
     client that sends nothing after connecting, or a byte from time to time, and for a client that
     does not read its answer, as the connection closes only when the last byte is sent.
-
-    Args:
-        admission: refuses requests when all places are taken.
-        all_open: the connections of the server.
-        arguments: Uvicorn's.
     """
 
     _head: asyncio.TimerHandle | None = None

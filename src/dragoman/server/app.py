@@ -69,12 +69,7 @@ def assemble(
 ) -> FastAPI:
     """The application with all APIs of a server.
 
-    Args:
-        config: of the server.
-        service: translates.
-        store: keeps keys, usage and the like; the caller closes it.
-        status: gives the state of the service.
-        readiness: of the server that runs the application.
+    The caller closes the store.
     """
     readiness = readiness or Readiness(config.drain_seconds)
     monitoring = Monitoring(status)

@@ -54,11 +54,7 @@ def glossary_of(entries: Iterable[tuple[str, str | Sequence[str]]]) -> Glossary:
 
 
 class ReadGlossaries:
-    """A cache of glossaries, so that large ones are not read for each request.
-
-    Args:
-        most: maximum number of glossaries.
-    """
+    """A cache of glossaries, so that large ones are not read for each request."""
 
     def __init__(self, most: int = 16) -> None:
         self._most = most

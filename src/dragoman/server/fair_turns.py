@@ -33,11 +33,7 @@ class _Waiting(NamedTuple):
 
 
 class FairTurns:
-    """Gives turns, in one event loop.
-
-    Args:
-        at_once: maximum number of simultaneous turns.
-    """
+    """Gives turns, in one event loop."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
@@ -48,8 +44,7 @@ class FairTurns:
     async def turn(self, had: int) -> AsyncIterator[None]:
         """Wait for a turn, and hold it.
 
-        Args:
-            had: number of characters of the file that are already translated.
+        ``had`` is the number of characters of the file that are already translated.
         """
         await self._wait(had)
         try:
@@ -84,12 +79,7 @@ class FairTurns:
 
 
 class TurnTakingService:
-    """A service that translates a file in turns with others.
-
-    Args:
-        service: translates.
-        turns: shared by all files.
-    """
+    """A service that translates a file in turns with others."""
 
     def __init__(self, service: TranslationService, turns: FairTurns) -> None:
         self._service, self._turns, self._had = service, turns, 0

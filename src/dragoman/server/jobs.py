@@ -42,19 +42,14 @@ _MOST_DEATHS = 3  # of servers while they translated a file, as the file may hav
 _FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job that a client waits for
 _FORGET_SECONDS = 600.0
 _LONGEST_NAME = 200  # characters
+_KEPT_OPTIONS = ("split", "tags", "context", "memory")
+"""Fields of a request that a job keeps, besides languages and terms."""
 _SMALL_BYTES = 100_000
 """Size in bytes up to which a file has more places."""
 
 
 class JobRunner:
-    """Translates files, several in parallel, while :meth:`running`.
-
-    Args:
-        service: translates.
-        store: keeps the jobs.
-        limits: how many jobs to keep, and for how long.
-        count: receives the number of characters of each translated file.
-    """
+    """Translates files, several in parallel, while :meth:`running`."""
 
     def __init__(
         self,
@@ -87,13 +82,9 @@ class JobRunner:
     ) -> DocumentJob:
         """Queue a file for translation.
 
-        Args:
-            file_name: the client's name for the file; only its suffix counts.
-            content: the file.
-            request: languages, tags and glossary; its text is not read.
-            key: of the client.
-            if_translated_already: error message for a file that is already in the target language;
-                None: such a file is returned unchanged.
+        The suffix of the file name gives the format.  The text of the request is not read.  A file
+        that is already in the target language fails with the message ``if_translated_already``, or,
+        without one, is returned unchanged.
 
         Raises:
             RefusedError: ``invalid``, if the format is unknown or the file is empty; ``busy``, if
@@ -248,8 +239,7 @@ class JobRunner:
     async def _kept(self, keep: Callable[[], Coroutine[Any, Any, bool]]) -> None:
         """Store the outcome of a job, retrying for any time, as the translation was expensive.
 
-        Args:
-            keep: stores it; returns whether anything was written.
+        ``keep`` returns whether anything was written.
         """
         while True:
             try:
@@ -365,31 +355,21 @@ def _options(request: TextRequest) -> Mapping[str, Any]:
     """The options of a request, as plain values."""
     terms = request.glossary.terms if request.glossary else ()
     return {
-        "split": request.split,
-        "tags": list(request.tags),
-        "context": request.context,
-        "memory": request.memory,
+        **{name: getattr(request, name) for name in _KEPT_OPTIONS},
         "terms": [
-            [one.source, list(one.targets), one.case_sensitive, one.do_not_translate]
-            for one in terms
+            (term.source, term.targets, term.case_sensitive, term.do_not_translate)
+            for term in terms
         ],
     }
 
 
 def _request(job: DocumentJob) -> TextRequest:
     """The request with the options of a job."""
-    options = job.options
+    kept = {name: job.options[name] for name in _KEPT_OPTIONS if name in job.options}
+    kept["tags"] = tuple(kept.get("tags", ()))
     terms = [
-        Term(source, tuple(targets), case_sensitive, do_not_translate)
-        for source, targets, case_sensitive, do_not_translate in options.get("terms", ())
+        Term(source, tuple(targets), *flags)
+        for source, targets, *flags in job.options.get("terms", ())
     ]
-    return TextRequest(
-        "",
-        target=job.target_language,
-        source=job.source_language,
-        split=options.get("split", "sentences"),
-        tags=tuple(options.get("tags", ())),
-        context=options.get("context", ""),
-        memory=options.get("memory", True),
-        glossary=Glossary(terms) if terms else None,
-    )
+    glossary = Glossary(terms) if terms else None
+    return TextRequest("", job.target_language, job.source_language, glossary=glossary, **kept)

@@ -76,11 +76,7 @@ class _ServiceCollector(Collector):
 
 
 class Monitoring:
-    """The metrics of a server.
-
-    Args:
-        service: gives the state of the translation service.
-    """
+    """The metrics of a server."""
 
     def __init__(self, service: Callable[[], ServiceStatus] | None = None) -> None:
         self.registry = CollectorRegistry()
@@ -168,11 +164,7 @@ class Readiness:
 
 
 class _StoreLook:
-    """Checks that a store answers; simultaneous checks share a query.
-
-    Args:
-        ask: queries the store; blocks.
-    """
+    """Checks that a store answers; simultaneous checks share a query."""
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
@@ -203,12 +195,8 @@ def operations_router(
 ) -> APIRouter:
     """The routes ``/ready`` and ``/metrics``.
 
-    Args:
-        service: ready when it has models and its processes run.
-        monitoring: has the metrics.
-        metrics_token: token that ``/metrics`` requires; None: none.
-        readiness: of the server.
-        ask_store: queries the store; blocks.  None: not every request needs the store.
+    The server is ready when its service has models and its processes run, and the store answers, if
+    every request needs it (``ask_store``).
     """
     store = None if ask_store is None else _StoreLook(ask_store)
     router = APIRouter(include_in_schema=False)

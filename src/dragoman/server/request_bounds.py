@@ -72,12 +72,6 @@ class RequestBounds:
     A body is read before the application sees the request, so that a slow client delays only
     itself.  The work on a request is cancelled when its client leaves or the admission closes.  An
     unexpected error is logged, and the client gets only the number of the request.
-
-    Args:
-        app: the application.
-        limits: on size and time.
-        refuse: makes refusals.
-        admission: gives places to requests.
     """
 
     def __init__(

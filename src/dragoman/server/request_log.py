@@ -35,9 +35,6 @@ class RequestHead:
     Many clients make ``//translate`` from a base address that ends in a slash.  In a request with
     both ``Content-Length`` and ``Transfer-Encoding``, the latter counts, and the connection closes
     after the answer, as a proxy in front may have read it differently (RFC 9112, section 6.3).
-
-    Args:
-        app: the application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -179,8 +176,7 @@ class RequestLog:
 def number_of_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The number of a request, from a proxy if valid, otherwise new.
 
-    Args:
-        headers: of the request, with names in lower case.
+    Names of headers are in lower case.
     """
     for name, value in headers:
         if name == b"x-request-id" and _GIVEN_NUMBER.fullmatch(given := value.decode("latin-1")):

@@ -44,11 +44,7 @@ LAST_ANSWERS_SECONDS = 3
 class StoppableServer(uvicorn.Server):
     """Uvicorn's server, stopped gracefully by a signal and immediately by a second signal.
 
-    Args:
-        app: the application.
-        config: addresses and times.
-        readiness: drains after a signal; the server ends when draining is over.
-        on_end: called when the server begins to end and accepts no more requests.
+    ``on_end`` is called when the server begins to end and accepts no more requests.
     """
 
     def __init__(
@@ -185,9 +181,6 @@ def address_of(bound: socket.socket) -> str:
 
 def allow_connections(places: int) -> int:
     """Raise this process's limit of open files for the connections.
-
-    Args:
-        places: maximum number of requests at work or waiting.
 
     Returns:
         Maximum number of connections: ``places`` plus :data:`SPARE_CONNECTIONS`, or fewer if the

@@ -64,15 +64,8 @@ class CorrectionShelf(Shelf):
     ) -> Correction:
         """Queue a correction for review.
 
-        If the same correction waits, was rejected, or is in the memory, that one is returned.
-
-        Args:
-            source: a text.
-            target: its translation.
-            source_language: language code.
-            target_language: language code.
-            key: number of its key.
-            address: of a client without a key; kept until the review.
+        If the same correction waits, was rejected, or is in the memory, that one is returned.  The
+        address, of a client without a key, is kept until the review.
         """
         limit = self._limits.correction_characters
         correction = Correction(
@@ -102,10 +95,7 @@ class CorrectionShelf(Shelf):
     ) -> list[Correction]:
         """Corrections, the oldest first.
 
-        Args:
-            state: None: any.
-            source_language: None: any.
-            target_language: None: any.
+        None means any.
         """
         wanted = select(Correction).order_by(Correction.id)
         if state is not None:

@@ -68,11 +68,6 @@ def database_url(database: str | None) -> URL:
 class Database:
     """A pool of connections to an SQLite file or a PostgreSQL server, for all threads.
 
-    Args:
-        database: as for :func:`database_url`.
-        busy_seconds: how long to wait for another process that is writing.
-        create: whether to create a missing file.
-
     Raises:
         StorageError: the database cannot be opened, reached or written.
     """

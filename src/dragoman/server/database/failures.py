@@ -41,10 +41,6 @@ class Outage:
 
     Each reason is logged once until it changes or the database answers.  Otherwise a disk that is
     full overnight would fill the log.
-
-    Args:
-        log: the logger.
-        what: description of the failure, such as "usage cannot be written".
     """
 
     def __init__(self, log: logging.Logger, what: str) -> None:
@@ -106,13 +102,7 @@ def unopened(name: str, reason: str) -> UnansweredError:
 
 
 def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> DragomanError | None:
-    """The readable error for an error of SQLAlchemy; None if it is a bug in this program.
-
-    Args:
-        error: of SQLAlchemy.
-        name: of the database.
-        busy_seconds: how long a locked database was waited for.
-    """
+    """The readable error for an error of SQLAlchemy; None if it is a bug in this program."""
     if isinstance(error, PoolTimeoutError):
         return UnansweredError(f"{name}: all connections are in use; repeat this later")
     if not isinstance(error, DBAPIError) or isinstance(

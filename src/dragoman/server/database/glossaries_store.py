@@ -41,11 +41,6 @@ class GlossaryShelf(Shelf):
     ) -> KeptGlossary:
         """Keep a glossary.
 
-        Args:
-            name: its owner's name for it.
-            entries: of each direction.
-            key: number of its key.
-
         Raises:
             RefusedError: ``invalid``, if the name, a language or the entries are invalid;
                 ``too_large``; ``quota_exceeded``, if the key has too many glossaries.
@@ -120,16 +115,8 @@ class GlossaryShelf(Shelf):
     ) -> KeptGlossary | None:
         """Replace the entries of one direction of a glossary in place, or add a direction.
 
-        If a part is refused, nothing is changed.
-
-        Args:
-            identifier: of the glossary.
-            source_language: language code.
-            target_language: language code.
-            entries: the new ones.
-            key: number of its key.
-            merge: keep the old entries except those whose source, once normalised, has a new entry.
-            name: the new name; None: as before.
+        If a part is refused, nothing is changed.  With ``merge``, old entries are kept except those
+        whose source, once normalised, has a new entry.
 
         Returns:
             The changed glossary; None if it does not exist.

@@ -44,14 +44,7 @@ class JobShelf(Shelf):
     ) -> DocumentJob:
         """Keep a file that is to be translated.
 
-        Args:
-            file_name: the client's name for the file.
-            content: the file.
-            source_language: language code; None: to be detected.
-            target_language: language code.
-            key: number of its key.
-            options: of the translation, as plain values.
-            most: maximum number of unfinished jobs, including this one; None: unlimited.
+        At most ``most`` jobs are unfinished, including this one; None: any number.
 
         Raises:
             RefusedError: ``invalid``, if the file has no name or a language code is invalid;
@@ -179,15 +172,7 @@ class JobShelf(Shelf):
         """Change the state of a job, keep its result and charge its key, all or nothing.
 
         Nothing happens if the job was deleted or finished meanwhile.  ``done`` and ``error`` delete
-        its source.
-
-        Args:
-            identifier: of the job.
-            state: the new state.
-            result: the translated file.
-            result_name: suggested name of the translated file.
-            characters: number of translated characters, which are charged.
-            message: reason of an error.
+        its source.  The characters are charged.
 
         Returns:
             Whether the job was changed.
@@ -218,9 +203,7 @@ class JobShelf(Shelf):
     def take_result(self, identifier: str, *, delete: bool) -> bytes | None:
         """The translated file; None if it is unfinished or already taken.
 
-        Args:
-            identifier: of the job.
-            delete: whether to delete the file, so that only this call gets it.
+        With ``delete``, the file is deleted, so that only this call gets it.
         """
         if not is_identifier(identifier):
             return None

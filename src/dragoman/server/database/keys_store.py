@@ -61,10 +61,7 @@ class KeyShelf(Shelf):
     ) -> tuple[ApiKey, str]:
         """Make a key, and return it with its secret, which is not stored.
 
-        Args:
-            name: of its owner; unique among the keys that are not revoked.
-            requests_per_minute: maximum; None: the server's limit.
-            characters_per_month: maximum per calendar month; None: the server's limit.
+        A limit that is None is that of the server.
 
         Raises:
             ConfigError: the name is empty, too long or taken.
@@ -140,12 +137,7 @@ class UsageShelf(Shelf):
     ) -> bool:
         """Add requests to the usage of a key in this month.
 
-        Args:
-            key: number of the key; None: all clients without a key.
-            characters: of these requests.
-            now: a time in the month; None: the current time.
-            limit: maximum characters per month.
-            requests: number of requests.
+        A key that is None stands for all clients without a key.
 
         Returns:
             False if the usage would exceed ``limit``; then nothing is added.

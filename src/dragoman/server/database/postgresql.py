@@ -69,9 +69,7 @@ def _punctual(
 def postgresql_engine(url: URL, busy_seconds: float) -> Engine:
     """A pool of connections.
 
-    Args:
-        url: of the database; its options are libpq's.
-        busy_seconds: how long to wait for other writers, or for a free connection.
+    The options of the URL are libpq's.
     """
     given = {"connect_timeout": str(CONNECT_SECONDS), "tcp_user_timeout": str(_HANGING_MS)}
     wanted = {name: value for name, value in given.items() if name not in url.query}

@@ -19,12 +19,7 @@ _IDENTIFIER = re.compile(r"[0-9a-f-]{32,36}")
 
 
 class Shelf:
-    """A part of a store.
-
-    Args:
-        database: holds the tables.
-        limits: on the kept data.
-    """
+    """A part of a store."""
 
     def __init__(self, database: Database, limits: StoreLimits) -> None:
         self._database, self._limits = database, limits

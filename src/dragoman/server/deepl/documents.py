@@ -128,9 +128,6 @@ class _Once(Response):
 
     A client with the complete file finds it deleted.  After a broken connection, the client can
     fetch the file again.
-
-    Args:
-        delete: deletes the file; blocks.
     """
 
     def __init__(self, delete: Callable[[], object], *given: Any, **named: Any) -> None:

@@ -23,11 +23,7 @@ _CONTROLS = frozenset(map(chr, [*range(32), *range(127, 160), 0x2028, 0x2029]))
 def read_entries(text: str, kind: str, source: str, target: str) -> tuple[Entry, ...]:
     """The entries of a dictionary, checked.
 
-    Args:
-        text: one entry per line; empty lines do not count.
-        kind: one of ``FORMATS``.
-        source: language of the terms.
-        target: language of their translations.
+    Empty lines do not count.
 
     Raises:
         RefusedError: ``invalid``, if there are no entries, or one is broken or occurs twice.

@@ -29,12 +29,7 @@ router = APIRouter()
 
 
 class _Glossaries:
-    """The glossaries of a key; refuses requests for missing glossaries and dictionaries.
-
-    Args:
-        server: has the store.
-        owner: number of the key.
-    """
+    """The glossaries of a key; refuses requests for missing glossaries and dictionaries."""
 
     def __init__(self, server: Dependencies, owner: int | None) -> None:
         self._store, self._owner = server.store, owner
@@ -286,11 +281,8 @@ def _direction_of(
 ) -> Direction:
     """The direction in a request.
 
-    Args:
-        service: has the languages.
-        parameters: with the codes.
-        glossary: an existing glossary.  Its dictionary with exactly these codes takes precedence,
-            as a dictionary kept through our own API may be of a region, and is listed as such.
+    A dictionary of the glossary with exactly these codes takes precedence, as one that was kept
+    through our own API may be of a region, and is listed as such.
     """
     source, target = parameters.required("source_lang"), parameters.required("target_lang")
     if glossary is not None and (kept := glossary.dictionary(source, target)) is not None:

@@ -55,9 +55,7 @@ class DeepLParameters(RequestParameters):
     def objects(self, name: str, most: int) -> list[DeepLParameters]:
         """A list of objects; those of a form are in the order of their numbers.
 
-        Args:
-            name: of the list; fields of forms are ``name[0].member``.
-            most: maximum number of objects.
+        Fields of forms are ``name[0].member``.
         """
         given = self.values.get(name)
         found = self._numbered(name) if given is None or given == "" else given

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
+from fastapi import Depends
 from starlette.requests import Request
 from typing_extensions import override
 
 from dragoman.server.database.records import ApiKey
-from dragoman.server.dependencies import Dependencies
+from dragoman.server.dependencies import Dependencies, Server
 from dragoman.server.parameters import (
     RequestParameters,
     Upload,
@@ -20,23 +20,13 @@ from dragoman.server.parameters import (
     check_number,
     invalid,
 )
-from dragoman.server.server_config import LimitsConfig
 from dragoman.text.language_codes import spelling
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 """Codes that only LibreTranslate uses."""
-
-
-def source_language(code: str) -> str | None:
-    """The service's code of a source language; None: detect it."""
-    return None if spelling(code) == "auto" else language_code(code)
-
-
-def language_code(code: str) -> str:
-    """The service's code of a language."""
-    return _CODES.get(spelling(code), code)
+_SHOWN = 40  # characters of an unknown code in a message
 
 
 class LibreParameters(RequestParameters):
@@ -53,6 +43,14 @@ class LibreParameters(RequestParameters):
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise invalid(f"{name} parameter is not a string or a list of strings")
         return [self.checked(name, one) for one in value]
+
+    def languages(self) -> tuple[str | None, str]:
+        """The service's codes of the source language (None: detect it) and the target language."""
+        source, target = (
+            _CODES.get(spelling(code), code)
+            for code in (self.required("source"), self.required("target"))
+        )
+        return None if spelling(source) == "auto" else source, target
 
     def count(self, name: str, maximum: int) -> int:
         """A count; 0 if it is missing or negative."""
@@ -93,79 +91,79 @@ class LibreParameters(RequestParameters):
         return invalid(f"{name} parameter has half of a surrogate pair at character {place}")
 
 
-@dataclass(frozen=True)
-class LibreTask:
-    """Texts to translate."""
+class Incoming:
+    """A request whose parameters are read, and which is admitted at most once."""
 
-    texts: tuple[str, ...]
-    is_list: bool
-    source: str | None
-    target: str
-    is_html: bool
-    alternatives: int
+    given = LibreParameters({})
+    is_admitted = False
+    _secret: str | None = None
 
-    @classmethod
-    def read(cls, given: LibreParameters, limits: LimitsConfig) -> LibreTask:
-        """From the parameters of a request.
+    def __init__(self, server: Dependencies, request: Request) -> None:
+        self._server, self._request = server, request
 
-        Raises:
-            RefusedError: ``invalid``.
-        """
-        texts = given.texts("q")
-        source, target = given.required("source"), given.required("target")
-        alternatives = given.count("alternatives", limits.alternatives)
-        kind = given.text("format") or "text"
-        if kind not in {"text", "html"}:
-            raise RefusedError("invalid", f"{kind[:40]} format is not supported")
-        return cls(
-            texts=(texts,) if isinstance(texts, str) else tuple(texts),
-            is_list=not isinstance(texts, str),
-            source=source_language(source),
-            target=language_code(target),
-            is_html=kind == "html",
-            alternatives=alternatives,
-        )
+    async def read(self) -> None:
+        """Read the parameters."""
+        part_bytes = self._server.config.limits.body_bytes
+        self.given = await LibreParameters.read(self._request, part_bytes=part_bytes)
+        self._secret = self.given.text("api_key")
+
+    async def admit(self, texts: Sequence[str] = (), *, files: bool = False) -> ApiKey | None:
+        """Admit the request with texts or files; returns its key, if any."""
+        self.is_admitted = True
+        address = address_of(self._request)
+        try:
+            return await self._server.access.admit(self._secret, address, texts, files=files)
+        except RefusedError as error:
+            if error.kind != "forbidden":
+                raise
+            if self._secret is None:
+                message = "Please contact the server operator to get an API key"
+                raise RefusedError("invalid", message) from error
+            raise RefusedError("forbidden", "Invalid API key") from error
 
 
-@dataclass(frozen=True)
-class LibreFileTask:
-    """A file to translate."""
-
-    file: Upload
-    source: str | None
-    target: str
-
-    @classmethod
-    def read(cls, given: LibreParameters, suffixes: tuple[str, ...]) -> LibreFileTask:
-        """From the parameters of a request.
-
-        Raises:
-            RefusedError: ``invalid``.
-        """
-        file = given.upload("file")
-        source, target = given.required("source"), given.required("target")
-        if not file.name or not file.content:
-            raise invalid("empty file")
-        if not file.name.lower().endswith(suffixes):
-            raise invalid("file format not supported; supported are " + ", ".join(suffixes))
-        return cls(file, source_language(source), language_code(target))
+async def _incoming(request: Request, server: Server) -> AsyncIterator[Incoming]:
+    incoming = Incoming(server, request)
+    try:
+        await incoming.read()
+        yield incoming
+    except RefusedError:
+        if not incoming.is_admitted:
+            # So that a wrong key is reported first, and invalid requests count as well.
+            await incoming.admit()
+        raise
 
 
-@dataclass(frozen=True)
-class LibreSuggestion:
-    """A better translation."""
+Posted = Annotated[Incoming, Depends(_incoming)]
+"""The request of a route with a body, which the route admits."""
 
-    text: str
-    translation: str
-    source: str | None
-    target: str
 
-    @classmethod
-    def read(cls, given: LibreParameters) -> LibreSuggestion:
-        """From the parameters of a request; the store limits their length."""
-        text, translation = given.required("q"), given.required("s")
-        source, target = given.required("source"), given.required("target")
-        return cls(text, translation, source_language(source), language_code(target))
+def known_language(service: TranslationService, code: str) -> str:
+    """The service's code of a language.
+
+    Raises:
+        RefusedError: ``unsupported``.
+    """
+    languages = {one for pair in service.directions() for one in pair}
+    known = fitting(code, languages)
+    if not known:
+        raise RefusedError("unsupported", f"{code[:_SHOWN]} is not supported")
+    return known[0]
+
+
+@contextmanager
+def unsupported_language(
+    service: TranslationService, source: str | None, target: str
+) -> Iterator[None]:
+    """Name the unsupported language if the service refuses a pair."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.kind == "unsupported":
+            for code in (source, target):
+                if code is not None:
+                    known_language(service, code)
+        raise
 
 
 def _described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
@@ -221,88 +219,3 @@ DESCRIBED = {
     "/suggest": _described("q", "s", *_PAIR, q=_TEXT, s=_TEXT, **_PAIR),
 }
 """The OpenAPI description of the request body of each path with a body."""
-
-
-_Task = TypeVar("_Task")
-
-_SHOWN = 40  # characters of an unknown code in a message
-
-
-def _no_texts(task: object) -> Sequence[str]:
-    return ()
-
-
-async def admit(
-    server: Dependencies,
-    request: Request,
-    read: Callable[[LibreParameters], _Task],
-    texts: Callable[[_Task], Sequence[str]] = _no_texts,
-    *,
-    files: bool = False,
-) -> tuple[_Task, ApiKey | None]:
-    """Read and admit a request; returns its task and its key, if any.
-
-    Args:
-        server: has the limits and the keys.
-        request: with unread parameters.
-        read: makes a task of the parameters.
-        texts: gives the texts of a task that count against limits.
-        files: whether the request has a file, whose characters count on translation.
-    """
-    secret = None
-    try:
-        given = await LibreParameters.read(request, part_bytes=server.config.limits.body_bytes)
-        secret = given.text("api_key")
-        task = read(given)
-    except RefusedError:
-        # So that a wrong key is reported first, and invalid requests count as well.
-        await _admit(server, request, secret)
-        raise
-    return task, await _admit(server, request, secret, texts(task), files=files)
-
-
-async def _admit(
-    server: Dependencies,
-    request: Request,
-    secret: str | None,
-    texts: Sequence[str] = (),
-    *,
-    files: bool = False,
-) -> ApiKey | None:
-    try:
-        return await server.access.admit(secret, address_of(request), texts, files=files)
-    except RefusedError as error:
-        if error.kind != "forbidden":
-            raise
-        if secret is None:
-            message = "Please contact the server operator to get an API key"
-            raise RefusedError("invalid", message) from error
-        raise RefusedError("forbidden", "Invalid API key") from error
-
-
-def known_language(service: TranslationService, code: str) -> str:
-    """The service's code of a language.
-
-    Raises:
-        RefusedError: ``unsupported``.
-    """
-    languages = {one for pair in service.directions() for one in pair}
-    known = fitting(code, languages)
-    if not known:
-        raise RefusedError("unsupported", f"{code[:_SHOWN]} is not supported")
-    return known[0]
-
-
-@contextmanager
-def unsupported_language(
-    service: TranslationService, source: str | None, target: str
-) -> Iterator[None]:
-    """Name the unsupported language if the service refuses a pair."""
-    try:
-        yield
-    except RefusedError as error:
-        if error.kind == "unsupported":
-            for code in (source, target):
-                if code is not None:
-                    known_language(service, code)
-        raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
-from dragoman.documents.content import translate_contents
+from dragoman.documents.content import ContentFormat, translate_contents
 from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.access import key_id, network_of
 from dragoman.server.database.records import DocumentJob
@@ -25,11 +25,7 @@ from dragoman.server.job_results import download, failure
 from dragoman.server.language_names import known_direction, language_name
 from dragoman.server.libretranslate.requests import (
     DESCRIBED,
-    LibreFileTask,
-    LibreParameters,
-    LibreSuggestion,
-    LibreTask,
-    admit,
+    Posted,
     known_language,
     unsupported_language,
 )
@@ -45,7 +41,7 @@ from dragoman.server.libretranslate.responses import (
     LibreSuccess,
     LibreTranslation,
 )
-from dragoman.server.parameters import address_of
+from dragoman.server.parameters import address_of, invalid
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -88,51 +84,56 @@ def _got(path: str) -> dict[str, Any]:
 
 
 @router.post(**_posted("/translate"))
-async def translate(request: Request, server: Server) -> LibreTranslation:
+async def translate(server: Server, incoming: Posted) -> LibreTranslation:
     """Translate text from a language to another."""
-    limits = server.config.limits
-    task, _ = await admit(
-        server, request, partial(LibreTask.read, limits=limits), lambda one: one.texts
-    )
-    texts = [
-        TextRequest(text, task.target, task.source, nbest=task.alternatives + 1)
-        for text in task.texts
-    ]
-    with unsupported_language(server.service, task.source, task.target):
+    given, limits = incoming.given, server.config.limits
+    texts = given.texts("q")
+    source, target = given.languages()
+    alternatives = given.count("alternatives", limits.alternatives)
+    kind = given.text("format") or "text"
+    if kind not in ("text", "html"):
+        raise RefusedError("invalid", f"{kind[:40]} format is not supported")
+    listed = [texts] if isinstance(texts, str) else texts
+    await incoming.admit(listed)
+    requests = [TextRequest(text, target, source, nbest=alternatives + 1) for text in listed]
+    content_format: ContentFormat = "html" if kind == "html" else "text"
+    with unsupported_language(server.service, source, target):
         translated = await translate_contents(
-            server.service,
-            texts,
-            "html" if task.is_html else "text",
-            seconds=limits.seconds,
+            server.service, requests, content_format, seconds=limits.seconds
         )
-    return _answer(task, translated)
+    return _answer(translated, listed is texts, detects=source is None, has_others=alternatives > 0)
 
 
 @router.post(**_posted("/detect"))
-async def detect(request: Request, server: Server) -> list[LibreDetection]:
+async def detect(server: Server, incoming: Posted) -> list[LibreDetection]:
     """Detect the language of a text, or of several together."""
-    text, _ = await admit(server, request, _text_to_detect, lambda one: [one])
-    [found] = await server.service.detect([text])
-    return [_detection(one) for one in found or [_UNKNOWN]]
+    texts = incoming.given.texts("q")
+    text = texts if isinstance(texts, str) else "\n".join(texts)
+    await incoming.admit([text])
+    [detections] = await server.service.detect([text])
+    return list(map(_detection, detections or [_UNKNOWN]))
 
 
 @router.post(**_posted("/translate_file"), name="translate")
-async def translate_file(request: Request, server: Server) -> LibreFile:
+async def translate_file(request: Request, server: Server, incoming: Posted) -> LibreFile:
     """Translate file from a language to another.
 
     The address of a file that takes long is given before it is done; who fetches it then waits
     for it.
     """
-    read = partial(LibreFileTask.read, suffixes=file_suffixes())
-    task, key = await admit(server, request, read, files=True)
-    target = known_language(server.service, task.target)
-    source = None if task.source is None else known_language(server.service, task.source)
-    job = await server.jobs.submit(
-        task.file.name,
-        task.file.content,
-        TextRequest("", target=target, source=source),
-        key_id(key),
+    file, suffixes = incoming.given.upload("file"), file_suffixes()
+    source, target = incoming.given.languages()
+    if not file.name or not file.content:
+        raise invalid("empty file")
+    if not file.name.lower().endswith(suffixes):
+        raise invalid("file format not supported; supported are " + ", ".join(suffixes))
+    key = await incoming.admit(files=True)
+    text_request = TextRequest(
+        "",
+        target=known_language(server.service, target),
+        source=None if source is None else known_language(server.service, source),
     )
+    job = await server.jobs.submit(file.name, file.content, text_request, key_id(key))
     settled = await _done(server, job)
     if settled is not None and settled.state == "error":
         raise failure(settled)
@@ -143,23 +144,19 @@ async def translate_file(request: Request, server: Server) -> LibreFile:
 
 
 @router.post(**_posted("/suggest"))
-async def suggest(request: Request, server: Server) -> LibreSuccess:
+async def suggest(request: Request, server: Server, incoming: Posted) -> LibreSuccess:
     """Submit a suggestion to improve a translation."""
-    suggestion, key = await admit(server, request, LibreSuggestion.read)
-    source, target = suggestion.source, suggestion.target
+    text, translation = incoming.given.required("q"), incoming.given.required("s")
+    source, target = incoming.given.languages()
+    key = await incoming.admit()  # the store limits the length of texts
     with unsupported_language(server.service, source, target):
         if source is None:
-            detections = await server.service.detect_sources([suggestion.text], target)
-            source = detections[0].language
+            [detection] = await server.service.detect_sources([text], target)
+            source = detection.language
         pair = known_direction(server.service, source, target)
-    await in_thread(
-        server.store.add_correction,
-        suggestion.text,
-        suggestion.translation,
-        *pair,
-        key_id(key),
-        address=network_of(address_of(request)),
-    )
+    client = network_of(address_of(request))
+    add = server.store.add_correction
+    await in_thread(add, text, translation, *pair, key_id(key), address=client)
     return LibreSuccess(success=True)
 
 
@@ -235,19 +232,16 @@ async def spec() -> Response:
     return Response(_spec(), media_type="application/json")
 
 
-def _text_to_detect(given: LibreParameters) -> str:
-    texts = given.texts("q")
-    return texts if isinstance(texts, str) else "\n".join(texts)
-
-
-def _answer(task: LibreTask, found: Sequence[TranslatedText]) -> LibreTranslation:
-    texts = [one.text for one in found]
-    detected = [_detection(one.detection or Detection(one.source, 0.0)) for one in found]
-    others = [one.alternatives for one in found]
+def _answer(
+    translated: Sequence[TranslatedText], is_list: bool, *, detects: bool, has_others: bool
+) -> LibreTranslation:
+    texts = [text.text for text in translated]
+    detected = [_detection(text.detection or Detection(text.source, 0.0)) for text in translated]
+    others = [text.alternatives for text in translated]
     return LibreTranslation(
-        translated_text=texts if task.is_list else texts[0],
-        detected_language=None if task.source else detected if task.is_list else detected[0],
-        alternatives=None if not task.alternatives else others if task.is_list else others[0],
+        translated_text=texts if is_list else texts[0],
+        detected_language=None if not detects else detected if is_list else detected[0],
+        alternatives=None if not has_others else others if is_list else others[0],
     )
 
 

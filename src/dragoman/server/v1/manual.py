@@ -28,9 +28,7 @@ _WORDS = {
 def manual_page(spec: Schema, address: str) -> str:
     """The page, as HTML.
 
-    Args:
-        spec: the OpenAPI description.
-        address: of the server, for examples; with a slash at the end.
+    The address of the server, for examples, ends with a slash.
     """
     operations = list(_operations(spec))
     schemas: Mapping[str, Schema] = spec["components"]["schemas"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import UploadFile
@@ -204,17 +204,10 @@ class RequestOptions(Body):
         return None if self.source == AUTO else self.source
 
     def request(self, text: str, glossary: Glossary | None) -> TextRequest:
-        """The request to the service for a text."""
-        return TextRequest(
-            text=text,
-            target=self.target,
-            source=self.given_source,
-            split=self.split,
-            tags=self.tags,
-            glossary=glossary,
-            context=self.context,
-            memory=self.memory,
-        )
+        """The request to the service for a text, with the options that the service knows."""
+        known = type(self).model_fields.keys() & {field.name for field in fields(TextRequest)}
+        options = {name: getattr(self, name) for name in known - {"text", "source", "glossary"}}
+        return TextRequest(text=text, source=self.given_source, glossary=glossary, **options)
 
 
 class TextOptions(RequestOptions):
@@ -228,16 +221,6 @@ class TextOptions(RequestOptions):
     """Whether to tell which words translate which."""
     token_scores: bool = False
     """Whether to give the log-probability of each piece of the translations."""
-
-    def request(self, text: str, glossary: Glossary | None) -> TextRequest:
-        """The request to the service for a text."""
-        return replace(
-            super().request(text, glossary),
-            nbest=self.nbest,
-            prefix=self.prefix,
-            links=self.links,
-            token_scores=self.token_scores,
-        )
 
 
 class TranslateBody(TextOptions):

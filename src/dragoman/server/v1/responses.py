@@ -190,9 +190,7 @@ class GlossaryAnswer(Answer):
     def of(cls, one: KeptGlossary, entries: Sequence[Entries] = ()) -> GlossaryAnswer:
         """The answer for a glossary.
 
-        Args:
-            one: the glossary.
-            entries: of each dictionary; if empty, the answer has no entries.
+        Without entries, they are left out.
         """
         found = [
             DictionaryAnswer(
