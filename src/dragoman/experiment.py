@@ -104,7 +104,7 @@ class Experiment:
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
 
     def revise(self, settings: Sequence[str]) -> None:
-        """Change settings that may still change in a run that has begun, and save them in the run."""
+        """Change settings of a run that has begun, where they may still change, and save them."""
         with claim(self.run):
             config = revised(self.config, settings, self.run)
             if config != self.config:
