@@ -161,6 +161,9 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, the decoder is told the language": TransformerConfig(
         **_SMALL, language_tags="decoder"
     ),
+    "transformer, the decoder is told the language behind its begin": TransformerConfig(
+        **_SMALL, language_tags="decoder_second", first_position=2
+    ),
     "recurrent": RecurrentConfig(**_RECURRENT),
     "recurrent, the decoder is told the language": RecurrentConfig(
         **_RECURRENT, language_tags="decoder"

@@ -84,8 +84,9 @@ class FamilyConfig(ComposedConfig):
         """The setting that needs a joint vocabulary, and its alternative; None without any."""
         if getattr(self, "embeddings", None) == "shared":
             return "model.embeddings: shared", "model.embeddings: target"
-        if getattr(getattr(self, "tags", None), "language_tags", None) == "decoder":
-            return "model.language_tags: decoder", "model.language_tags: encoder"
+        tags = getattr(self, "tags", None)
+        if tags is not None and tags.moves:
+            return f"model.language_tags: {tags.language_tags}", "model.language_tags: encoder"
         return None
 
     components: ClassVar[tuple[str, ...]] = ()

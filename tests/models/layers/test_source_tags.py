@@ -86,10 +86,11 @@ def logits(model: TranslationModel, tag: int, target: Tensor) -> Tensor:
 def test_a_tag_moves_from_the_source_to_the_begin_of_the_target() -> None:
     tags = LanguageTags(11)
     source = torch.tensor([[DE, 9, EOS, PAD], [9, 10, FR, EOS], [10, 9, 9, EOS]])
-    read, begin = tags.split(source)
+    read, mask, begin = tags.split(source, source != PAD)
     assert read.equal(source), "it knows no tag yet"
     tags.know(SourceTags([DE, FR], BOS, dict[str, int]().__getitem__))
-    read, begin = tags.split(source)
+    read, mask, begin = tags.split(source, source != PAD)
+    assert mask.equal(source != PAD)
     assert read.tolist() == [[BOS, 9, EOS, PAD], [9, 10, BOS, EOS], [10, 9, 9, EOS]]
     assert begin.tolist() == [DE, FR, BOS]
     target = torch.tensor([[BOS, 9]] * 6)  # a beam of two
@@ -124,6 +125,22 @@ def test_search_begins_with_the_language_in_any_beam(name: str) -> None:
         ]
         assert [hypotheses[0].ids for hypotheses in found] == [hyps[0].ids for hyps in apart]
     assert apart[:3] != apart[3:]
+
+
+def test_a_tag_behind_the_begin_symbol_is_out_of_the_source() -> None:
+    """The model is the same as one that reads the source without the tag, and then the tag."""
+    config = VARIATIONS["transformer, the decoder is told the language behind its begin"]
+    model = build(config)
+    plain_config = config.model_copy(update={"language_tags": "encoder"})
+    plain = build(plain_config)
+    plain.load_state_dict(model.state_dict())
+    source, _ = sources(DE)
+    target = torch.cat([torch.full((3, 1), BOS), random_ids(3, 4)], dim=1)
+    told = torch.cat([target[:, :1], torch.full((3, 1), DE), target[:, 1:]], dim=1)
+    memory = plain.encode(source[:, 1:], full(source[:, 1:]))
+    expected, _ = plain.decode(told, memory, plain.start(memory))
+    found = logits(model, DE, target)
+    torch.testing.assert_close(found, plain.logits(expected)[:, 1:])
 
 
 def small(**choices: str) -> TransformerConfig:

@@ -71,7 +71,7 @@ from dragoman.models.layers.recurrent_sources import (
     InterleavedEncoder,
     RecurrentEncoder,
 )
-from dragoman.models.layers.source_tags import LanguageTags, LanguageTagsConfig, split_tags
+from dragoman.models.layers.source_tags import LanguageTagsConfig, language_tags, split_tags
 
 _WAYS: tuple[Order, Order] = ("forward", "backward")
 
@@ -157,6 +157,8 @@ class RecurrentConfig(FamilyConfig):
                 "attention dot needs a top encoder layer that reads in one direction; set "
                 "bidirectional to none, or attention to general or additive"
             )
+        if self.tags.language_tags == "decoder_second":
+            yield "language_tags: decoder_second is of Transformers alone; choose decoder"
         if self.attention_from == "bottom" and self.decoder_layers == 1:
             yield "attention_from bottom needs decoder_layers of 2 or more"
         if self.residual and max(self._layers) <= RESIDUAL_FROM:
@@ -271,8 +273,7 @@ class Recurrent(ProjectedModel):
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         self.dropout = Dropout(config.dropout)
-        tags_to_decoder = config.tags.language_tags == "decoder"
-        self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
+        self.language_tags = language_tags(config.tags, source_vocabulary)
         self.encoder = _encoder(config)
         self.first_state = (
             nn.Identity()
@@ -302,12 +303,12 @@ class Recurrent(ProjectedModel):
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """The encoder's outputs that attention sees."""
-        source, _ = split_tags(self.language_tags, source)
+        source, source_mask, _ = split_tags(self.language_tags, source, source_mask)
         return self.encoder.read(self.source_embedding(source), source_mask).seen
 
     @override
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
-        source, begin = split_tags(self.language_tags, source)
+        source, source_mask, begin = split_tags(self.language_tags, source, source_mask)
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
         keys = self.decoder.attention.key(scored)
         bias = mask_bias(source_mask, seen.dtype)[:, None, :]  # (batch, 1, source)

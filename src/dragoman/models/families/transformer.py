@@ -6,7 +6,7 @@ The defaults are the paper's base model.  The variations of the paper's Table 3 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -38,7 +38,7 @@ from dragoman.models.layers.global_tokens import GlobalTokens
 from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import balancing_loss, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
-from dragoman.models.layers.source_tags import LanguageTags, LanguageTagsConfig, split_tags
+from dragoman.models.layers.source_tags import LanguageTagsConfig, language_tags, split_tags
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
     Residual,
@@ -98,13 +98,28 @@ class TransformerConfig(FamilyConfig):
         yield from heads.conflicts_with(self.d_model, encoding)
         yield from encoding.conflicts_with(self.d_model)
         yield from self.mixing.conflicts_with(heads, encoding)
-        if self.begin == "zeros" and self.tags.language_tags == "decoder":
+        told = self.tags.language_tags
+        if self.begin == "zeros" and told == "decoder":
             yield "begin: zeros does not go with language_tags: decoder, which begins with a tag"
+        sinusoidal = encoding.positions == "sinusoidal"
+        if told == "decoder_second" and sinusoidal and not encoding.first_position:
+            yield (
+                "language_tags: decoder_second takes the tag out of the source, whose positions "
+                "begin one earlier; set first_position: 1, or 2 as in fairseq"
+            )
 
     @property
     def encoder_width(self) -> int:
         """Width of every layer."""
         return self.d_model
+
+    @property
+    def source_positions(self) -> PositionalEncodingConfig:
+        """Positions of the source: those before a tag that only the decoder reads do not count."""
+        encoding = self.positional_encoding
+        if self.tags.language_tags != "decoder_second" or not encoding.first_position:
+            return encoding
+        return encoding.model_copy(update={"first_position": encoding.first_position - 1})
 
     @property
     def position_limit(self) -> int | None:
@@ -245,22 +260,21 @@ class Transformer(ProjectedModel):
             Embedding(
                 pieces,
                 config.d_model,
-                config.positional_encoding,
+                positions,
                 config.residual.dropout,
                 config.embedding,
                 begins_empty=begins_empty,
             )
-            for pieces, begins_empty in (
-                (source_vocabulary, False),
-                (target_vocabulary, config.begin == "zeros"),
+            for pieces, positions, begins_empty in (
+                (source_vocabulary, config.source_positions, False),
+                (target_vocabulary, config.positional_encoding, config.begin == "zeros"),
             )
         )
         self.output = output_layer(
             config.d_model, target_vocabulary, config.embedding, config.embeddings
         )
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
-        tags_to_decoder = config.tags.language_tags == "decoder"
-        self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
+        self.language_tags = language_tags(config.tags, source_vocabulary)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         heads = config.multi_head
@@ -272,7 +286,7 @@ class Transformer(ProjectedModel):
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """Outputs of the last layer."""
-        source, _ = split_tags(self.language_tags, source)
+        source, source_mask, _ = split_tags(self.language_tags, source, source_mask)
         return self._read(source, self.seen(source_mask))
 
     def seen(self, source_mask: Tensor) -> Tensor:
@@ -299,7 +313,7 @@ class Transformer(ProjectedModel):
 
     @override
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
-        source, begin = split_tags(self.language_tags, source)
+        source, source_mask, begin = split_tags(self.language_tags, source, source_mask)
         source_mask = self.seen(source_mask)
         x = self._read(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
@@ -310,7 +324,11 @@ class Transformer(ProjectedModel):
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
         rows = memory.hidden.shape[0] * beam
         empty = cast(DecoderLayer, self.decoder[0]).self_attention.past(rows, memory.hidden)
-        return TransformerState([empty] * len(self.decoder), 0)
+        state = TransformerState([empty] * len(self.decoder), 0)
+        if self.language_tags is None or not self.language_tags.second:
+            return state
+        begin, silent = self.language_tags.first_input(rows), [None] * len(self.decoder)
+        return self._follow(begin, memory, state, silent)[1]
 
     @override
     def decode(
@@ -323,10 +341,21 @@ class Transformer(ProjectedModel):
     ) -> tuple[Tensor, TransformerState]:
         """Like :meth:`decode`, but append each layer's weights to its list in ``seen``, if any."""
         assert isinstance(memory, TransformerMemory)
-        assert isinstance(state, TransformerState)
-        rows, length = target.shape
         if self.language_tags is not None and memory.begin is not None:
             target = self.language_tags.begun(target, memory.begin)
+        return self._follow(target, memory, state, seen)
+
+    def _follow(
+        self,
+        target: Tensor,
+        memory: Memory,
+        state: State,
+        seen: Sequence[list[Tensor] | None],
+    ) -> tuple[Tensor, TransformerState]:
+        """Like :meth:`_decode`, for a target whose begin symbol is no tag."""
+        assert isinstance(memory, TransformerMemory)
+        assert isinstance(state, TransformerState)
+        rows, length = target.shape
         x = self.target_embedding(target, state.length)  # (rows, target, d_model)
         first = cast(DecoderLayer, self.decoder[0])
         shared = first.self_attention.shared(rows, state.length, length, x)

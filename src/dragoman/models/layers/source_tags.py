@@ -7,6 +7,10 @@ The tag of the target language is in front of the source (Johnson et al. 2017, a
 With ``language_tags: decoder`` it replaces the begin symbol of the target, and the begin symbol
 takes its place in the source.  The decoder's first input then names the language (Lample et al.
 2018, arXiv:1711.00043, section 2.1), and the encoder's input is the same for every target language.
+
+With ``language_tags: decoder_second`` it is the decoder's second input, behind the begin symbol,
+and the encoder does not see it at all (M2M-100, Fan et al. 2020, arXiv:2010.11125, and NLLB, NLLB
+Team 2022, arXiv:2207.04672).
 """
 
 from __future__ import annotations
@@ -57,23 +61,32 @@ def tell_tags(model: nn.Module, tags: SourceTags) -> None:
 class LanguageTagsConfig(Config):
     """Which side reads the tag of the target language."""
 
-    language_tags: Literal["encoder", "decoder"] = Field("encoder")
+    language_tags: Literal["encoder", "decoder", "decoder_second"] = Field("encoder")
     """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
     encoder, or the decoder in place of its begin symbol, so that what the encoder reads does not
-    depend on the target language. `decoder` needs a joint vocabulary."""
+    depend on the target language, or behind it, as in M2M-100 and NLLB. The last two need a joint
+    vocabulary."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the decoder reads the tag."""
+        return self.language_tags != "encoder"
 
 
 class LanguageTags(ReadsTags):
-    """Moves the tag of the target language from the source to the begin of the target.
+    """Moves the tag of the target language from the source to the target.
 
-    ``pieces`` is the size of the joint vocabulary.
+    Args:
+        pieces: size of the joint vocabulary.
+        second: whether the tag follows the begin symbol, or else takes its place.
     """
 
     is_tag: Tensor
 
-    def __init__(self, pieces: int) -> None:
+    def __init__(self, pieces: int, *, second: bool = False) -> None:
         super().__init__()
         self.register_buffer("is_tag", torch.zeros(pieces, dtype=torch.bool), persistent=False)
+        self.second = second
         self._begin = -1  # no id
 
     def know(self, tags: SourceTags) -> None:
@@ -82,17 +95,20 @@ class LanguageTags(ReadsTags):
         self.is_tag[list(tags.languages)] = True
         self._begin = tags.begin
 
-    def split(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """The encoder's input, and the decoder's first input.
+    def split(self, source: Tensor, source_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the encoder reads, and the language of the decoder.
 
         Returns:
-            The source with the begin symbol in place of tags, ``(batch, source)``, and the first
-            tag of each sentence, or the begin symbol without a tag, ``(batch,)``.
+            The source with the begin symbol in place of tags and its mask, ``(batch, source)``; if
+            the tag is the decoder's second input, the mask leaves it out.  And the first tag of
+            each sentence, or the begin symbol without a tag, ``(batch,)``.
         """
         tags = self.is_tag[source]  # (batch, source)
         first = tags.int().argmax(1, keepdim=True)  # (batch, 1): 0 without a tag
         begin = torch.where(tags.gather(1, first), source.gather(1, first), self._begin).squeeze(1)
-        return source.masked_fill(tags, self._begin), begin
+        if self.second:
+            source_mask = source_mask & ~tags
+        return source.masked_fill(tags, self._begin), source_mask, begin
 
     def begun(self, target: Tensor, begin: Tensor) -> Tensor:
         """The target as the decoder reads it.
@@ -104,11 +120,24 @@ class LanguageTags(ReadsTags):
         own = begin.repeat_interleave(len(target) // len(begin)).unsqueeze(1)  # (rows, 1)
         return torch.where(target == self._begin, own, target)
 
+    def first_input(self, rows: int) -> Tensor:
+        """The begin symbol of each row, ``(rows, 1)``, in front of the tag."""
+        return torch.full((rows, 1), self._begin, device=self.is_tag.device)
 
-def split_tags(tags: LanguageTags | None, source: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The encoder's input for ids ``(batch, source)``, and the decoder's first input.
 
-    Without ``tags`` these are the unchanged source and None, which stands for the begin symbol; see
+def language_tags(config: LanguageTagsConfig, pieces: int) -> LanguageTags | None:
+    """The layer for a joint vocabulary of ``pieces``; None if the encoder reads the tags."""
+    if not config.moves:
+        return None
+    return LanguageTags(pieces, second=config.language_tags == "decoder_second")
+
+
+def split_tags(
+    tags: LanguageTags | None, source: Tensor, source_mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """What the encoder reads of ids ``(batch, source)``, and the language of the decoder.
+
+    Without ``tags`` these are unchanged, and None, which stands for the begin symbol; see
     :meth:`LanguageTags.split`.
     """
-    return (source, None) if tags is None else tags.split(source)
+    return (source, source_mask, None) if tags is None else tags.split(source, source_mask)
