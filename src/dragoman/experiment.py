@@ -47,7 +47,7 @@ from dragoman.training.checkpoint import (
 )
 from dragoman.training.consolidation import (
     CONSOLIDATION_FILE,
-    Penalty,
+    Consolidation,
     general_pairs,
     read_consolidation,
     write_consolidation,
@@ -254,7 +254,7 @@ class Experiment:
         path = self.run / CONSOLIDATION_FILE
         write_consolidation(path, model.to(world.device), batches, world)
 
-    def _penalty(self, sharding: Sharding) -> Penalty:
+    def _penalty(self, sharding: Sharding) -> Consolidation:
         """The penalty that holds weights near those that training began with."""
         consolidation = self.config.training.consolidation
         assert consolidation is not None

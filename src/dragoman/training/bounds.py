@@ -76,10 +76,10 @@ class Watched:
         """Scores from the figures of the validation before the first step."""
         scores = _scores(bounds, figures)
         given = {n: bound.before for n, bound in bounds.items() if bound.before is not None}
-        found = cls(scores | given, scores)
-        if found.passed(bounds):
-            found.kept_step = None
-        return found
+        watched = cls(scores | given, scores)
+        if watched.passed(bounds):
+            watched.kept_step = None
+        return watched
 
     def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> None:
         """Record the figures of a validation."""
@@ -132,12 +132,7 @@ def watch(
 ) -> tuple[Watched, list[str]]:
     """Record a validation and warn of sets near or outside their bounds.
 
-    Args:
-        watched: the scores so far; None before the first validation.
-        bounds: by name.
-        figures: of the validation.
-        step: of the validation.
-        best: the step whose weights become the model, if the best validation so far chooses it.
+    ``best`` is the step whose weights become the model, if the best validation so far chooses it.
     """
     if watched is None:
         watched = Watched.begin(bounds, figures)
@@ -175,7 +170,7 @@ def unfit_bounds(
         bounds: by name.
         sets: names of the dev sets in ``data.dev``; empty if there is only one set.
         metrics: of ``evaluation``.
-        averaged: number of checkpoints that would be averaged into the model.
+        averaged: number of checkpoints to average into the model.
         trips: the sets that are only scored by translating there and back.
     """
     if not bounds:

@@ -9,7 +9,6 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,10 +120,7 @@ class Progress:
     def see(self, metric: str, value: float, measured: str) -> None:
         """Record a validation: the best so far, or another without improvement.
 
-        Args:
-            metric: the metric that selects the best.
-            value: of the metric.
-            measured: digest of the settings that it was measured with.
+        ``measured`` is the digest of the settings that the metric's value was measured with.
         """
         if self.best is None or is_better(metric, value, self.best.value):
             self.best, self.stale_validations = Best(metric, value, self.step, measured), 0
@@ -156,23 +152,19 @@ def path_of(run: Path, step: int) -> Path:
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first, including damaged ones, which raise when read.
-
-    Raises:
-        SavedError: the directory cannot be read.
-    """
+    """A run's checkpoints, oldest first, including damaged ones, which raise when read."""
     folder = run / CHECKPOINTS_DIRECTORY
     try:
         names = os.listdir(folder) if os.path.isdir(folder) else []
     except OSError as error:
         raise SavedError(f"{folder}: cannot be read: {error.strerror}") from error
-    found = (folder / name for name in names if _NAME.fullmatch(name))
-    return sorted((path for path in found if path.is_dir()), key=step_of)
+    paths = (folder / name for name in names if _NAME.fullmatch(name))
+    return sorted((path for path in paths if path.is_dir()), key=step_of)
 
 
 def planned_checkpoints(run: Path) -> list[Path]:
     """The checkpoints that an uninterrupted run would also have."""
-    return _planned(checkpoints(run))
+    return [path for path in checkpoints(run) if not _is_unplanned(path)]
 
 
 def checkpoint_to_return_to(run: Path, progress: Progress) -> Path | None:
@@ -181,13 +173,6 @@ def checkpoint_to_return_to(run: Path, progress: Progress) -> Path | None:
     A checkpoint written during the non-finite steps has the weights with which they began, and the
     last checkpoint before them may have these weights as well.  That checkpoint is tried once, then
     the checkpoint before it.  If there is no other, the newest is returned.
-
-    Args:
-        run: directory of the run.
-        progress: of training, at the last of the steps.
-
-    Raises:
-        SavedError: the directory cannot be read, or a checkpoint is damaged.
     """
     planned = planned_checkpoints(run)
     last_finite = progress.step - progress.non_finite
@@ -197,10 +182,6 @@ def checkpoint_to_return_to(run: Path, progress: Progress) -> Path | None:
         if saved.step <= last_finite and not saved.non_finite and not was_tried:
             return path
     return planned[-1] if planned else None
-
-
-def _planned(found: Sequence[Path]) -> list[Path]:
-    return [path for path in found if not _is_unplanned(path)]
 
 
 def _is_unplanned(checkpoint: Path) -> bool:
@@ -216,8 +197,8 @@ def newest_checkpoints(run: Path, count: int) -> list[Path]:
     A checkpoint that a signal caused counts only while it is the newest, so that a resumed run
     gives the same model as an uninterrupted run.
     """
-    found = checkpoints(run)
-    return [*_planned(found[:-1]), *found[-1:]][-count:]
+    paths = checkpoints(run)
+    return [path for path in paths if path == paths[-1] or not _is_unplanned(path)][-count:]
 
 
 def step_of(checkpoint: Path) -> int:
@@ -228,11 +209,7 @@ def step_of(checkpoint: Path) -> int:
 def write_checkpoint(
     run: Path, progress: Progress, weights: dict[str, Tensor], moments: dict[str, Tensor]
 ) -> Path:
-    """Write the checkpoint of ``progress.step``.
-
-    Raises:
-        StorageError: the disk refuses; earlier checkpoints stay unchanged.
-    """
+    """Write the checkpoint of ``progress.step``."""
     path = path_of(run, progress.step)
     with atomic_directory(path, _FILES) as temporary:
         write_tensors(temporary / WEIGHTS_FILE, weights)
@@ -282,18 +259,15 @@ def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list
     If bounds are watched, the newest is the newest within bounds, or the first if none is.  If the
     best is unknown, as after a change of ``best_metric``, it is the newest.
 
-    Args:
-        run: directory of the run.
-        count: number of checkpoints; 0 for the best.
-        metric: selects the best; None for the metric used in training.
+    ``metric`` selects the best; None for the metric used in training.
 
     Raises:
         SavedError: the run has no checkpoint yet.
     """
-    found = checkpoints(run)
-    if not found:
+    written = checkpoints(run)
+    if not written:
         raise SavedError(f"{run}: no checkpoint yet; train first")
-    progress = read_progress(found[-1])
+    progress = read_progress(written[-1])
     best = progress.best
     if not count and best is not None and metric in {None, best.metric}:
         return [path_of(run, best.step)]
@@ -303,11 +277,7 @@ def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list
 
 
 def moving_average(path: Path) -> dict[str, Tensor]:
-    """The moving average of the weights in a checkpoint, by the names of the weights.
-
-    Raises:
-        SavedError: the file is missing or damaged; the message names the remedy.
-    """
+    """The moving average of the weights in a checkpoint, by the names of the weights."""
     try:
         moments = read_tensors(path / MOMENTS_FILE)
     except SavedError as error:
@@ -327,14 +297,13 @@ def prune(run: Path, keep: int, progress: Progress) -> None:
     A checkpoint that a signal caused is not counted, and is deleted when the next is written.
     During non-finite steps, the newest checkpoint from before them stays for the rollback.
     """
-    found = checkpoints(run)
-    spared = {progress.step, *map(step_of, _planned(found)[-keep:])}
+    spared = {progress.step, *map(step_of, planned_checkpoints(run)[-keep:])}
     if progress.best is not None:
         spared.add(progress.best.step)
     if progress.watched is not None:
         spared |= {0, progress.watched.kept_step or 0}
     if progress.non_finite and (sound := checkpoint_to_return_to(run, progress)) is not None:
         spared.add(step_of(sound))
-    for checkpoint in found:
+    for checkpoint in checkpoints(run):
         if step_of(checkpoint) not in spared:
             remove_directory(checkpoint)

@@ -16,12 +16,7 @@ from dragoman.training.sharding.state_sharding import StateSharding
 
 
 def chosen_sharding(config: TrainingConfig, world: World) -> Callable[[TranslationModel], Sharding]:
-    """A function from a model to its sharding; a single process shares nothing.
-
-    Args:
-        config: the section ``training``.
-        world: the processes that train together.
-    """
+    """A function from a model to its sharding; a single process shares nothing."""
     precision = working_precision(config.precision, world.device)
     settings = config.optimizer, precision, config.ema_decay
     if world.size == 1 or (config.sharding == "none" and config.send_gradients == "after"):

@@ -43,27 +43,17 @@ TakenComponents = Mapping[str, TakenComponent]
 def named_components(model: FamilyConfig) -> dict[str, str]:
     """Paths of the components whose configuration is yet to be read, by field."""
     components = {name: getattr(model, name) for name in model.components}
-    return {n: one.path for n, one in components.items() if isinstance(one, NamedModelConfig)}
+    return {n: c.path for n, c in components.items() if isinstance(c, NamedModelConfig)}
 
 
 def described(path: str) -> dict[str, Any]:
-    """The values of the section ``model`` of a trained model.
-
-    Raises:
-        ConfigError: its configuration is damaged.
-        SavedError: it does not exist.
-    """
+    """The values of the section ``model`` of a trained model."""
     home = home_of(model_directory(Path(path)))
     return read_config(home / CONFIG_FILE).model.model_dump(mode="json")
 
 
 def unfit_components(taken: TakenComponents, model: FamilyConfig) -> Iterator[str]:
-    """Components that do not exist, and components that lack the weights they need.
-
-    Args:
-        taken: the trained models.
-        model: composed of them.
-    """
+    """Components that do not exist, and components that lack the weights they need."""
     for name in taken.keys() - set(model.components):
         yield (
             f"training.components: {name} is no component of model.family: {model.family}; "
@@ -82,15 +72,7 @@ def check_components(
 ) -> None:
     """Check before the work starts that components exist and fit.
 
-    Args:
-        taken: the trained models.
-        model: composed of them.
-        vocabularies: of the run, if already known.
-
-    Raises:
-        ConfigError: a component differs in kind from the configuration.
-        SavedError: it is missing or damaged, has another vocabulary, or is not the one that
-            training began with.
+    ``vocabularies`` are those of the run, if already known.
     """
     for name, component in taken.items():
         check_start(component.as_start(), getattr(model, name), f"training.components.{name}")
@@ -101,18 +83,7 @@ def check_components(
 def take_components(
     taken: TakenComponents, model: TranslationModel, vocabularies: Vocabularies
 ) -> None:
-    """Give the components of ``model`` the weights that :func:`check_components` has checked.
-
-    Args:
-        taken: the trained models.
-        model: composed of them, with fresh weights, in float32 on the CPU.
-        vocabularies: of the run.
-
-    Raises:
-        ConfigError: a weight has another shape, or the other model lacks it.
-        SavedError: a model is missing, damaged, has NaN or infinite weights or another vocabulary,
-            or is not the one that training began with.
-    """
+    """Give the components of ``model`` the weights that :func:`check_components` has checked."""
     for name, component in taken.items():
         part = cast(TranslationModel, getattr(model, name))
         key = f"training.components.{name}"
@@ -120,11 +91,7 @@ def take_components(
 
 
 def digests_of(taken: TakenComponents) -> dict[str, str]:
-    """Digests that identify the weights of the components.
-
-    Raises:
-        SavedError: a model is missing, or not the one that training began with.
-    """
+    """Digests that identify the weights of the components."""
     return {
         name: digest_of(component.as_start(), f"training.components.{name}")
         for name, component in taken.items()
@@ -133,11 +100,11 @@ def digests_of(taken: TakenComponents) -> dict[str, str]:
 
 def story_of_components(taken: TakenComponents) -> str:
     """A sentence for the model card, without this machine's paths; empty without components."""
-    told = [
-        f"the {name.replace('_', ' ')} {Path(one.model).name} (weights {one.digest})"
-        for name, one in taken.items()
+    models = [
+        f"the {name.replace('_', ' ')} {Path(component.model).name} (weights {component.digest})"
+        for name, component in taken.items()
     ]
-    return f"Training began with {' and '.join(told)}." if told else ""
+    return f"Training began with {' and '.join(models)}." if models else ""
 
 
 def _sides(model: FamilyConfig, component: FamilyConfig) -> tuple[str, ...]:
@@ -150,11 +117,7 @@ def _sides(model: FamilyConfig, component: FamilyConfig) -> tuple[str, ...]:
 def _check_vocabulary(
     component: TakenComponent, sides: Sequence[str], vocabularies: Vocabularies
 ) -> None:
-    """Check that a component has the vocabularies of the run on these sides.
-
-    Raises:
-        SavedError: a vocabulary differs.
-    """
+    """Check that a component has the vocabularies of the run on these sides."""
     own = vocabularies_of(Path(component.model))
     for side in sides:
         if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:

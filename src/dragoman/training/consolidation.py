@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import torch
 from pydantic import BeforeValidator, Field
@@ -62,16 +62,6 @@ class ConsolidationConfig(Config):
     part, or a list of parts, from which pairs are drawn in proportion to their sizes."""
 
 
-class Penalty(Protocol):
-    """A term of the loss that depends on the weights alone."""
-
-    def add_gradient(self, tokens: float) -> None:
-        """Add its gradient, times ``tokens``, to that of the step, which divides by them."""
-
-    def value(self) -> float:
-        """The penalty itself; a collective of all processes."""
-
-
 class Consolidation:
     """The penalty of weights that move away from their initial values.
 
@@ -80,9 +70,6 @@ class Consolidation:
         fisher: diagonal Fisher information by the names of the learned weights.
         origin: the weights that training began with, by the same names.
         weight: of the penalty.
-
-    Raises:
-        SavedError: the tensors belong to another model.
     """
 
     def __init__(
@@ -96,12 +83,12 @@ class Consolidation:
         self._fisher, self._origin = sharding.flat(fisher), sharding.flat(origin)
 
     def add_gradient(self, tokens: float) -> None:
-        """See :meth:`Penalty.add_gradient`."""
+        """Add its gradient, times ``tokens``, to that of the step, which divides by them."""
         moved = self._sharding.master - self._origin
         self._sharding.gradient.addcmul_(moved, self._fisher, value=self._weight * tokens)
 
     def value(self) -> float:
-        """See :meth:`Penalty.value`."""
+        """The penalty itself; a collective of all processes."""
         moved = self._sharding.master - self._origin
         return self._sharding.total(self._fisher * moved * moved) * self._weight / 2
 
@@ -111,11 +98,7 @@ def write_consolidation(
 ) -> None:
     """Measure the Fisher information, and write it with the current weights.
 
-    Args:
-        path: file for the leading process to write.
-        model: as training begins, in float32.
-        batches: of one pair each, all of them in every process.
-        world: the processes that share the work.
+    The leading process writes the file.  Every process has all batches, of one pair each.
     """
     fisher = fisher_diagonal(model, batches, world)
     origin = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -125,11 +108,7 @@ def write_consolidation(
 
 
 def read_consolidation(path: Path, sharding: VectorSharding, weight: float) -> Consolidation:
-    """The penalty of a run, from the file of :func:`write_consolidation`.
-
-    Raises:
-        SavedError: the file is missing, damaged or of another model.
-    """
+    """The penalty of a run, from the file of :func:`write_consolidation`."""
     tensors = read_tensors(path)
     fisher, origin = (
         {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
@@ -146,10 +125,8 @@ def fisher_diagonal(
     ``F_i = 1/N sum_n (d log p(y_n | x_n) / d theta_i)^2`` over N pairs (Thompson et al. 2019,
     equation 4), without dropout or label smoothing.
 
-    Args:
-        model: in float32; it is left unchanged.
-        batches: of one pair each, as squares of sums over several pairs would differ.
-        world: the processes that share the pairs; all get the same result.
+    Batches are of one pair each, as squares of sums over several pairs would differ.  The processes
+    share the pairs, and all get the same result.  The model, in float32, is left unchanged.
 
     Returns:
         By the names of the parameters that learn, in their shapes.
@@ -167,8 +144,8 @@ def fisher_diagonal(
             module.training = True
     for batch in batches[world.rank :: world.size]:
         objective.backward(model, batch.to(parameters[0].device))
-        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        squares += torch.cat([one.reshape(-1) for one in found]).double().square()
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        squares += torch.cat([g.reshape(-1) for g in gradients]).double().square()
         model.zero_grad(set_to_none=True)
     model.train(was_training)
     fisher = (world.all_reduce(squares) / len(batches)).float()
@@ -186,12 +163,7 @@ def general_pairs(
 ) -> list[Batch]:
     """A sample of the general text, as batches of one pair each.
 
-    Args:
-        config: sets the number of pairs.
-        parts: the text, with its languages.
-        vocabularies: of the run.
-        max_pieces: a pair with a longer side is left out, as in training.
-        seed: of the sample.
+    A pair with a side longer than ``max_pieces`` is left out, as in training.
 
     Raises:
         DataError: the text cannot be read, or has no usable pair.

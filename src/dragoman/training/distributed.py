@@ -44,7 +44,10 @@ _AT_ONCE = 1 << 21
 
 @dataclass(frozen=True)
 class World:
-    """The processes that train together, as seen by one of them."""
+    """The processes that train together, as seen by one of them.
+
+    Any method raises :class:`WorkerError` if another process ended or cannot be reached.
+    """
 
     rank: int
     size: int
@@ -61,11 +64,7 @@ class World:
 
     @classmethod
     def join(cls) -> World:
-        """Join the processes that a launcher started, if any.
-
-        Raises:
-            WorkerError: the others cannot be reached.
-        """
+        """Join the processes that a launcher started, if any."""
         if "RANK" not in os.environ:
             return cls.alone()
         device = best_device()
@@ -83,11 +82,7 @@ class World:
         return self.rank == 0
 
     def all_reduce(self, tensor: Tensor) -> Tensor:
-        """Sum ``tensor`` over all processes, in place.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached.
-        """
+        """Sum ``tensor`` over all processes, in place."""
         if self.size > 1:
             with _lost_processes():
                 if not torch.distributed.is_initialized():
@@ -96,14 +91,7 @@ class World:
         return tensor
 
     def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
-        """Start summing ``tensor`` over all processes, in place.
-
-        Returns:
-            A function that waits for the sum.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached; also when waiting.
-        """
+        """Start summing ``tensor`` over all processes, in place; return a function that waits."""
         return self._started(lambda: torch.distributed.all_reduce(tensor, async_op=True))
 
     def start_reduce_scatter(self, tensor: Tensor) -> Callable[[], Tensor]:
@@ -114,9 +102,6 @@ class World:
 
         Returns:
             A function that waits, and returns the sum of this process' range: a view of ``tensor``.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached; also when waiting.
         """
         own = self._own(tensor)
         if tensor.device.type == "cuda":
@@ -134,17 +119,7 @@ class World:
         return add_up
 
     def reduce_scatter(self, tensor: Tensor) -> Tensor:
-        """Sum a long ``tensor`` over all processes; each gets its own range of the sum.
-
-        Args:
-            tensor: ``(size * numbers,)``; its content is lost.
-
-        Returns:
-            The sum of this process' range: a view of ``tensor``.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached.
-        """
+        """:meth:`start_reduce_scatter` of a long ``tensor``, waiting for this process' range."""
         if tensor.device.type == "cuda":
             return self.start_reduce_scatter(tensor)()
         own = self._own(tensor)
@@ -154,13 +129,9 @@ class World:
         return own
 
     def all_gather(self, tensor: Tensor) -> None:
-        """Fill the ranges of the other processes in ``tensor``; each process provides its own.
+        """Fill the ranges of the other processes in ``tensor``, ``(size * numbers,)``.
 
-        Args:
-            tensor: ``(size * numbers,)``.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached.
+        Each process provides its own.
         """
         if tensor.device.type == "cuda":
             self._all_gather(tensor, self._own(tensor))
@@ -173,14 +144,7 @@ class World:
             part.copy_(parts.view(part.shape))
 
     def gather_ranges(self, own: Tensor) -> Tensor | None:
-        """All processes' vectors concatenated: on the leader's CPU, None in other processes.
-
-        Args:
-            own: this process' vector, ``(numbers,)``, of the same length in all.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached.
-        """
+        """All processes' vectors, of equal length, concatenated on the leader's CPU; else None."""
         whole = None
         if self.is_leader:
             whole = torch.empty(self.size, len(own), dtype=own.dtype)
@@ -251,13 +215,7 @@ class World:
         """Run ``work`` in the leading process only and return its result in all.
 
         A shared file system may show another machine an outdated directory, so only one process
-        looks.
-
-        Args:
-            work: its result must be representable in JSON.
-
-        Raises:
-            WorkerError: it failed in the leading process, which raises its original error.
+        looks.  The result must be representable in JSON.
         """
         return self.gather(lambda: work() if self.is_leader else None)[0]
 
@@ -266,12 +224,8 @@ class World:
 
         The others wait at the store, not in a collective, so there is no time limit.
 
-        Args:
-            name: of the work; each name is used once.
-            work: creates results in the leading process, which the others then read.
-
-        Raises:
-            WorkerError: it failed in the leading process, which raises its original error.
+        Each ``name`` is used once.  If the work fails in the leading process, which raises its
+        original error, the others raise WorkerError.
         """
         if self.store is None:
             return work()
@@ -354,9 +308,6 @@ def lost_on_the_way() -> Iterator[None]:
     """Turn errors of connections that PyTorch uses internally into a :class:`WorkerError`.
 
     The work in the block may fail in other ways; other errors stay unchanged.
-
-    Raises:
-        WorkerError: another process ended or cannot be reached.
     """
     try:
         yield

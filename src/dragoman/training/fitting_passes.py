@@ -45,11 +45,9 @@ class FittingPasses:
         """What batches were lowered to, if they were."""
 
     def resume(self, lowered: int | None, asked: int | None) -> None:
-        """Restore the batch size of an earlier process.
+        """Restore the batch size of an earlier process, unless another is configured now.
 
-        Args:
-            lowered: the value to which it was lowered there, if it was.
-            asked: the value configured then.  If another is configured now, ``lowered`` is ignored.
+        It was lowered there to ``lowered``, if at all; ``asked`` was configured then.
         """
         if lowered is not None and asked == self.asked:
             self._lower_to(lowered)
@@ -62,11 +60,7 @@ class FittingPasses:
     def agree(self, others: Sequence[int]) -> bool:
         """Lower the batch size to that of the other processes, so that a resumed run divides alike.
 
-        Args:
-            others: the lowered sizes of the processes; 0 for those that have not lowered theirs.
-
-        Returns:
-            Whether the batch size became smaller here.
+        Processes that have not lowered theirs give 0.  Returns whether it became smaller here.
         """
         least = min((limit for limit in others if limit), default=None)
         if least is None or least == self.lowered or self._tokens is None:
@@ -93,10 +87,6 @@ class FittingPasses:
             gradients: collects the gradients of all batches of a step.
             taken: the batches of each task in the step.
             again: takes the same step again, in batches of the current size.
-
-        Raises:
-            NotEnoughMemoryError: a single sentence does not fit, or other processes already have
-                some of the gradient.
         """
         while True:
             try:

@@ -78,12 +78,7 @@ class EmbeddingsConfig(Config):
 
 
 def unfit_embeddings(config: EmbeddingsConfig, model: FamilyConfig) -> Iterator[str]:
-    """Reasons in a model's configuration why it cannot begin with these embeddings.
-
-    Args:
-        config: the embeddings to take.
-        model: of the run.
-    """
+    """Reasons in a model's configuration why it cannot begin with these embeddings."""
     if model.components:
         yield (
             f"{_KEY}: model.family {model.family} is composed of models that have embeddings; "
@@ -120,17 +115,7 @@ def digest_of_embeddings(config: EmbeddingsConfig) -> str:
 
 
 def check_embeddings(config: EmbeddingsConfig | None, model: FamilyConfig) -> None:
-    """Check before the work starts that the files exist and fit the model.
-
-    Args:
-        config: the embeddings to take, if any.
-        model: of the run.
-
-    Raises:
-        ConfigError: vectors have another dimension than the model's embeddings.
-        DataError: a file is missing, or of another kind.
-        SavedError: the vectors are not those that training began with.
-    """
+    """Check before the work starts that the files, if any, exist and fit the model."""
     if config is None:
         return
     for name in config.files:
@@ -154,21 +139,14 @@ def take_embeddings(
     of the random rows that they replace.  This is the scale that a family expects, whether or not
     it multiplies its embeddings by the root of their width.
 
-    Args:
-        model: with fresh weights, in float32 on the CPU.
-        vocabularies: those of ``model``.
-        config: the embeddings to take.
-
     Returns:
         A line for each matrix with the number of pieces that have a vector.
 
     Raises:
         ConfigError: no piece of a vocabulary has a vector, or vectors have length 0.
-        DataError: a file is missing or damaged.
-        SavedError: the vectors are not those that training began with.
     """
     digest_of_embeddings(config)
-    told = []
+    lines = []
     for side, weight in _matrices(model):
         if not (files := _files_for(side, vocabularies, config)):
             continue
@@ -188,22 +166,16 @@ def take_embeddings(
             )
         weight[rows] = given * (_mean_square(weight[rows]) / size) ** 0.5
         share = f"{len(rows):,} of {len(vocabulary):,} ({len(rows) / len(vocabulary):.0%})"
-        told.append(f"{side} embeddings: {share} pieces have a vector in {names}")
-    return told
+        lines.append(f"{side} embeddings: {share} pieces have a vector in {names}")
+    return lines
 
 
 def fix_embeddings(
     model: TranslationModel, vocabularies: Vocabularies, config: EmbeddingsConfig
 ) -> None:
-    """Freeze given embeddings, except those that are also the output projection.
-
-    Args:
-        model: the model with the embeddings.
-        vocabularies: those of ``model``.
-        config: the given embeddings.
-    """
+    """Freeze given embeddings, except those that are also the output projection."""
     output = getattr(model, "output", None)
-    learned = {id(one) for one in output.parameters()} if isinstance(output, nn.Module) else set()
+    learned = {id(p) for p in output.parameters()} if isinstance(output, nn.Module) else set()
     for side, weight in _matrices(model):
         if id(weight) not in learned and _files_for(side, vocabularies, config):
             weight.requires_grad_(False)
@@ -212,9 +184,9 @@ def fix_embeddings(
 def _matrices(model: TranslationModel) -> Iterator[tuple[Side, nn.Parameter]]:
     """The embedding matrices without repetition; a matrix of both sides counts as the source's."""
     named = dict(model.named_parameters(remove_duplicate=False))
-    found = {side: named.get(f"{side}_embedding.weight") for side in _SIDES}
     seen: set[int] = set()
-    for side, weight in found.items():
+    for side in _SIDES:
+        weight = named.get(f"{side}_embedding.weight")
         if weight is not None and id(weight) not in seen:
             seen.add(id(weight))
             yield side, weight

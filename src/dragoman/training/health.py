@@ -20,11 +20,7 @@ def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | N
 
     Even a model that ignores the source soon learns how frequent each piece is, which lowers the
     loss of a fresh model by several nats.  A drop of only 5 % means that something is wrong.
-
-    Args:
-        early_losses: nats per token in the first steps.
-        loss: nats per token now.
-        step: number of steps taken.
+    Losses are in nats per token: of the first steps, and now, after ``step`` steps.
     """
     if step < _JUDGED_FROM or step % _CHECKED_EVERY or len(early_losses) < EARLY_STEPS:
         return None

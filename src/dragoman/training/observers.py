@@ -113,9 +113,9 @@ class Averages:
 
     def add(self, totals: Sequence[Mapping[str, float]], norm: float, rate: float) -> None:
         """Add one step: each task's totals, gradient norm and learning rate."""
-        for task, one in zip(self._tasks, totals, strict=True):
+        for task, own in zip(self._tasks, totals, strict=True):
             sums = self._sums.totals[task.name]
-            for name, value in one.items():
+            for name, value in own.items():
                 sums[name] += value
         self._sums.norm += norm
         self._sums.learning_rate = rate
@@ -123,22 +123,22 @@ class Averages:
 
     def figures(self) -> dict[str, float]:
         """Means since the last call; empty if no step was taken."""
-        found = self._sums
-        if not found.steps:
+        taken = self._sums
+        if not taken.steps:
             return {}
         figures: dict[str, float] = {}
         for number, task in enumerate(self._tasks):
-            sums = found.totals[task.name]
+            sums = taken.totals[task.name]
             if not sums[TOKENS]:
                 continue  # it weighed nothing
             prefix = f"{task.name}_" if number else ""
             own = task.objective.figures(sums)
             figures |= {f"{prefix}{name}": value for name, value in own.items()}
-        tokens = sum(sums[TOKENS] for sums in found.totals.values())
+        tokens = sum(sums[TOKENS] for sums in taken.totals.values())
         figures |= {
-            "learning_rate": found.learning_rate,
-            "gradient_norm": found.norm / found.steps,
-            "tokens_per_second": tokens / max(found.seconds, 1e-9),
+            "learning_rate": taken.learning_rate,
+            "gradient_norm": taken.norm / taken.steps,
+            "tokens_per_second": tokens / max(taken.seconds, 1e-9),
         }
         self._begin(Unlogged())
         return figures

@@ -52,15 +52,10 @@ class TranslateIds(Protocol):
         seed: int,
         never: Sequence[int],
     ) -> list[list[int]]:
-        """The translation of each sentence.
+        """The translation of each sentence, given as ids with tags in front, without end symbol.
 
-        Args:
-            model: translates.
-            sentences: ids of each, with tags in front, without end symbol.
-            settings: whether to sample, and the maximum length.
-            numbers: of the sentences in the corpus; with ``seed``, they determine the sampling.
-            seed: of this step.
-            never: ids that translations may not contain.
+        The numbers of the sentences in the corpus and the seed of the step determine the sampling.
+        Translations contain none of the ids in ``never``.
         """
 
 
@@ -140,13 +135,9 @@ class SearchIds(Protocol):
         *,
         numbers: Sequence[int],
     ) -> list[list[list[int]]]:
-        """The outputs for each sentence, which may be equal.
+        """The outputs, which may be equal, for each sentence, given as ids without end symbol.
 
-        Args:
-            model: translates.
-            sentences: ids of each, without end symbol.
-            config: of the search.
-            numbers: of the sentences in the corpus; with the seed, they determine the sampling.
+        The numbers of the sentences in the corpus and the seed determine the sampling.
         """
 
 

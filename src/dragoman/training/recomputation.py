@@ -19,11 +19,7 @@ from dragoman.models.layers.dropout import dropout_from, dropout_state
 
 
 def recompute_layers(model: TranslationModel) -> None:
-    """Make the backward pass recompute the layers of ``model``.
-
-    Args:
-        model: its :meth:`~dragoman.models.interface.TranslationModel.separate_layers` are changed.
-    """
+    """Make the backward pass recompute the separate layers of ``model``."""
     for layer in model.separate_layers():
         layer.forward = _recomputed(layer.forward)
 

@@ -37,12 +37,7 @@ def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: in
 
     With the defaults this is equation 3:
     ``d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
-
-    Args:
-        config: warm-up, peak and decay.
-        step: 1 for the first step.
-        d_model: width of the model.
-        max_steps: the end of a linear or cosine decay, which needs it.
+    A linear or cosine decay needs ``max_steps``, its end.
     """
     peak, warmup = config.peak(d_model), config.warmup_steps
     if step <= warmup:
@@ -59,12 +54,7 @@ def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: in
 
 
 def between_points(points: Mapping[int, float], step: int) -> float:
-    """The value at a step: linear between the points, constant before the first and after the last.
-
-    Args:
-        points: value by step, at least one.
-        step: any step.
-    """
+    """The value at a step: linear between the points, constant before and after them."""
     steps = sorted(points)
     after = bisect_right(steps, step)
     if after in {0, len(steps)}:

@@ -262,9 +262,7 @@ def _done(progress: Progress) -> dict[str, float]:
 def task_problems(tasks: Mapping[str, TaskConfig], used: Collection[str]) -> Iterator[str]:
     """Settings of tasks without text, and steps in which nothing would be learned.
 
-    Args:
-        tasks: settings by name.
-        used: names of the tasks that have text.
+    The tasks in ``used`` have text.
     """
     for name in tasks:
         if name not in used:

@@ -45,9 +45,8 @@ def gains_from_steady_products(device: torch.device, precision: torch.dtype) -> 
 def make_products_steady(model: nn.Module) -> None:
     """Make the linear layers of a model in training compute with few different numbers of rows.
 
-    Args:
-        model: its layers change their class, which keeps additions to them, such as the hook
-            and the factors of a low-rank adapter.
+    The layers change their class, which keeps additions to them, such as the hook and the factors
+    of a low-rank adapter.
     """
     for module in model.modules():
         if type(module) is nn.Linear:

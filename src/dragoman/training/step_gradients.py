@@ -19,14 +19,7 @@ from dragoman.training.tasks import Objective, Task
 
 
 class StepGradients:
-    """Collects the gradients of steps in the sharding of the model.
-
-    Args:
-        model: the model in training.
-        tasks: the tasks to learn.
-        sharding: of the model.
-        device: of the model.
-    """
+    """Collects the gradients of steps in the sharding of the model."""
 
     def __init__(
         self,
@@ -51,9 +44,6 @@ class StepGradients:
         Returns:
             Sums over the target positions of this process, named by ``objective.totals``,
             ``(totals,)`` for each task.
-
-        Raises:
-            WorkerError: another process ended or cannot be reached.
         """
         with lost_on_the_way():
             return self._collect(taken, weights, at)
@@ -78,11 +68,7 @@ class StepGradients:
     def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
         """Collect the gradients of this process' share of a task's step, and return its totals.
 
-        Args:
-            task: being learned.
-            batches: of the step.
-            weight: of the task in this step.
-            last: whether no other task has batches after these.
+        ``last`` says whether no other task has batches after these.
         """
         names = task.objective.totals
         sums = torch.zeros(len(names), dtype=torch.float64, device=self._device)
@@ -90,8 +76,8 @@ class StepGradients:
             ready = task.stream.completed(batch.to(self._device), self._model)
             if last and not left:
                 self._sharding.expect_last()
-            found = _checked(task.objective.backward(self._model, ready, weight), task.objective)
-            sums += torch.stack([found[name] for name in names]).double()
+            totals = _checked(task.objective.backward(self._model, ready, weight), task.objective)
+            sums += torch.stack([totals[name] for name in names]).double()
             self._sharding.collect()
         return sums
 
@@ -110,16 +96,12 @@ class StepGradients:
             self._sharding.idle(again)
 
 
-def _checked(found: object, objective: Objective) -> Mapping[str, Tensor]:
-    """The totals that an objective returned, perhaps one of another package.
-
-    Raises:
-        ConfigError: a total is missing.
-    """
-    there = found if isinstance(found, Mapping) else {}
-    if lacking := [name for name in objective.totals if not isinstance(there.get(name), Tensor)]:
+def _checked(returned: object, objective: Objective) -> Mapping[str, Tensor]:
+    """The totals that an objective returned, perhaps one of another package."""
+    totals = returned if isinstance(returned, Mapping) else {}
+    if lacking := [name for name in objective.totals if not isinstance(totals.get(name), Tensor)]:
         raise ConfigError(
             f"objective {type(objective).__name__}: backward returned no tensor {named(lacking)}, "
             "which totals names; correct its package"
         )
-    return there
+    return totals

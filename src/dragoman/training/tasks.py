@@ -138,9 +138,7 @@ class Task:
 class Reader:
     """Takes one step after another from a stream, preparing the next steps ahead.
 
-    Args:
-        stream: to read from.
-        place: position to continue from; advanced by :meth:`take`.
+    :meth:`take` advances ``place``.
     """
 
     def __init__(self, stream: Stream, place: Place) -> None:
@@ -148,11 +146,7 @@ class Reader:
         self._steps: Prefetch[tuple[list[Batch] | None, Place]] | None = None
 
     def take(self) -> list[Batch] | None:
-        """The batches of the next step; None at the end of each epoch.
-
-        Raises:
-            DataError: the stream is empty.
-        """
+        """The batches of the next step; None at the end of each epoch."""
         if self._steps is None:
             self._steps = prefetch(_steps(self._stream, self.place))
         batches, self.place = next(self._steps)

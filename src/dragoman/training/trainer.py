@@ -38,7 +38,7 @@ from dragoman.training.checkpoint import (
     write_checkpoint,
 )
 from dragoman.training.choose_sharding import chosen_sharding
-from dragoman.training.consolidation import Penalty
+from dragoman.training.consolidation import Consolidation
 from dragoman.training.distributed import World
 from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing, likelihood
@@ -91,7 +91,7 @@ class Trainer:
         world: World,
         observers: Sequence[Observer] = (),
         make_sharding: Callable[[TranslationModel], Sharding] | None = None,
-        make_penalty: Callable[[Sharding], Penalty] | None = None,
+        make_penalty: Callable[[Sharding], Consolidation] | None = None,
         device_tokens: DeviceTokens | None = None,
         measured: str = "",
     ) -> None:
@@ -118,19 +118,15 @@ class Trainer:
         self._step_seconds, self._stopping = 0.0, False
 
     def resume(self) -> bool:
-        """Resume from the newest checkpoint of the run; return False if there is none.
-
-        Raises:
-            SavedError: it is damaged or from another configuration.
-        """
+        """Resume from the newest checkpoint of the run; return False if there is none."""
         return self._go_back(lambda run: next(reversed(checkpoints(run)), None))
 
-    def _go_back(self, found: Callable[[Path], Path | None]) -> bool:
-        """Restore the checkpoint that ``found`` returns; return False if there is none."""
-        newest = self._world.broadcast(lambda: self._found_step(found))
-        if newest is None:
+    def _go_back(self, choose: Callable[[Path], Path | None]) -> bool:
+        """Restore the checkpoint that ``choose`` returns; return False if there is none."""
+        chosen = self._world.broadcast(lambda: self._chosen_step(choose))
+        if chosen is None:
             return False
-        progress, weights, moments = read_checkpoint(path_of(self._run, newest))
+        progress, weights, moments = read_checkpoint(path_of(self._run, chosen))
         self.sharding.restore(weights, moments)
         self.progress = progress
         self._note_saved()
@@ -141,10 +137,9 @@ class Trainer:
         progress.forget_incomparable(self._config.best_metric, self._measured)
         return True
 
-    def _found_step(self, found: Callable[[Path], Path | None]) -> int | None:
-        """The step of the checkpoint that ``found`` returns, if any."""
+    def _chosen_step(self, choose: Callable[[Path], Path | None]) -> int | None:
         sweep(self._run / CHECKPOINTS_DIRECTORY)
-        path = found(self._run)
+        path = choose(self._run)
         return None if path is None else step_of(path)
 
     def train(self) -> Progress:
@@ -196,11 +191,8 @@ class Trainer:
     def _step(self, taken: list[list[Batch]], places: Mapping[str, Place]) -> bool:
         """Take one optimizer step; return False if it was skipped because the loss is not finite.
 
-        A step without tokens to predict, as from unmaskable sentences, keeps the weights.
-
-        Args:
-            taken: the batches of each task.
-            places: positions of the batches, to take them again in smaller batches.
+        A step without tokens to predict, as from unmaskable sentences, keeps the weights.  The
+        batches of each task, ``taken``, can be taken again from ``places`` in smaller batches.
         """
         progress, config = self.progress, self._config
         progress.step += 1

@@ -96,9 +96,7 @@ OptionalStart = Annotated[StartConfig | None, MODEL_PATH, BeforeValidator(_named
 def digest_of(config: StartConfig, key: str = _KEY) -> str:
     """A digest that identifies the weights that training begins with.
 
-    Args:
-        config: names the model.
-        key: the section of the configuration, for messages.
+    ``key`` is the section of the configuration, for messages here and below.
 
     Raises:
         SavedError: the model is missing, or not the one that training began with.
@@ -119,12 +117,6 @@ def parent_vocabularies(
     languages: tuple[str, str],
 ) -> Parent | None:
     """The vocabularies of another run that are kept, extended or taken, if any.
-
-    Args:
-        start: the model that training starts from.
-        config: the section ``vocabulary``.
-        model: the model that the vocabularies must fit.
-        languages: of the source and the target.
 
     Raises:
         ConfigError: the model needs a joint vocabulary, and the other run has two.
@@ -152,11 +144,7 @@ def parent_vocabularies(
 
 
 def vocabularies_home(path: Path) -> Path:
-    """The directory of the vocabularies of a run or model; a run has them once it is prepared.
-
-    Raises:
-        SavedError: nothing is there.
-    """
+    """The directory of the vocabularies of a run or model; a run has them once it is prepared."""
     prepared = any((path / name).is_file() for name in FILE_NAMES)
     return path if prepared else home_of(model_directory(path))
 
@@ -177,17 +165,7 @@ def _vocabularies_of(path: str, model: FamilyConfig, languages: tuple[str, str])
 
 
 def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY) -> None:
-    """Check before the work starts that the weights exist and fit the model.
-
-    Args:
-        config: names the other model and its weights to take; None for no other model.
-        model: the model that the weights must fit.
-        key: the section of the configuration, for messages.
-
-    Raises:
-        ConfigError: the other model is of another kind; the message names all differences.
-        SavedError: it is missing or damaged, or not the one that training began with.
-    """
+    """Check before the work starts that the weights, if any, exist and fit the model."""
     if config is None:
         return
     digest_of(config, key)
@@ -203,14 +181,9 @@ def check_kind(
     described: str | Path,
     key: str = _KEY,
 ) -> None:
-    """Check that the weights of one kind of model mean the same in another.
+    """Check that the weights of ``parent`` mean the same in ``model``.
 
-    Args:
-        config: names the weights to take.
-        parent: the model that has the weights.
-        model: the model that gets them.
-        described: file or directory that describes ``parent``, for messages.
-        key: the section of the configuration that names the weights, for messages.
+    ``described`` is the file or directory that describes ``parent``, for messages.
 
     Raises:
         ConfigError: the weights have another meaning; the message names all differences.
@@ -233,19 +206,7 @@ def check_kind(
 def take_over(
     model: TranslationModel, vocabularies: Vocabularies, config: StartConfig, key: str = _KEY
 ) -> None:
-    """Give ``model`` the weights that ``config`` names and :func:`check_start` has checked.
-
-    Args:
-        model: with fresh weights, in float32 on the CPU.
-        vocabularies: those of ``model``.
-        config: names the other model and its weights to take.
-        key: the section of the configuration, for messages.
-
-    Raises:
-        ConfigError: a weight has another shape, or the other model lacks it.
-        SavedError: the other model is missing, damaged, has NaN or infinite weights, or is not the
-            one that training began with.
-    """
+    """Give ``model`` the weights that ``config`` names and :func:`check_start` has checked."""
     digest_of(config, key)
     _copy(model, vocabularies, load_model(config.model, "cpu"), config, key)
 
@@ -258,11 +219,7 @@ def differences_of_kind(
 ) -> Iterator[str]:
     """Differences that affect weights of ``parts``, such as "d_model 512, here 256".
 
-    Args:
-        parent: the model that has the weights.
-        child: the model that gets them.
-        parts: the weights to compare.
-        free: settings that may differ.
+    ``child`` gets the weights of ``parent``; the settings in ``free`` may differ.
     """
     if parent.family == child.family:
         theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
@@ -335,7 +292,7 @@ def _copy(
     config: StartConfig,
     key: str,
 ) -> None:
-    taken = {parent.model.common_name(name): found for name, found in _named(parent.model)}
+    taken = {parent.model.common_name(name): tensor for name, tensor in _named(parent.model)}
     is_relative = type(model) is not type(parent.model)
     origins: dict[Side, list[list[int]] | None] = {
         "source": _origins(vocabularies.source, parent.vocabularies.source),
@@ -345,7 +302,7 @@ def _copy(
     for name, tensor in weights_of(model).items():
         if model.part_of(name) not in config.parts:
             continue
-        found = next((taken[one] for one in common[name] if one in taken), None)
+        found = next((taken[known] for known in common[name] if known in taken), None)
         if found is None and is_relative:
             continue  # attention over the source, or embeddings of the other side
         if found is None:

@@ -23,10 +23,6 @@ CACHED_SCORES = 1 << 20
 def read_target(model: TranslationModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
     """Teacher forcing: one pass with the whole target as input.
 
-    Args:
-        model: in training mode.
-        batch: on the model's device.
-
     Returns:
         Hidden vectors of the positions that are not padding, ``(positions, d_model)``; the gold
         output of each of them, ids ``(positions,)``; the model's auxiliary loss per position.
@@ -67,10 +63,10 @@ def chunked_backward(
     leaf = hidden.detach().requires_grad_(training)
     sums: tuple[Tensor, ...] | None = None
     for rows in _chunks(leaf, model):
-        found = loss(leaf[rows], rows)
+        losses = loss(leaf[rows], rows)
         if training:
-            (found[0] * scale).backward()
-        parts = tuple(part.detach() for part in found)
+            (losses[0] * scale).backward()
+        parts = tuple(part.detach() for part in losses)
         sums = parts if sums is None else tuple(map(torch.add, sums, parts))
     assert sums is not None, "a batch has at least one position"
     others = []

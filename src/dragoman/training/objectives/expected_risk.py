@@ -223,14 +223,9 @@ class ExpectedRisk:
 def _log_probabilities(
     model: TranslationModel, hidden: Tensor, gold: Tensor, rows: Tensor, count: int
 ) -> Tensor:
-    """Log-probabilities of whole outputs, ``(count,)``, float64.
+    """Log-probabilities of ``count`` whole outputs, float64.
 
-    Args:
-        model: projects to the vocabulary.
-        hidden: of all positions, ``(positions, d_model)``.
-        gold: the piece at each position, ``(positions,)``.
-        rows: the number of each position's output, ``(positions,)``.
-        count: number of outputs.
+    ``gold`` and ``rows`` are the piece at each position, and the number of its output.
     """
 
     def summed(part: Tensor, chunk: slice) -> tuple[Tensor]:

@@ -36,11 +36,6 @@ class ObjectiveConfig(Config):
     def reading(self, stream: Stream, vocabularies: Vocabularies, seed: int) -> Stream:
         """The batches of ``stream`` as the objective reads them; unchanged unless overridden.
 
-        Args:
-            stream: of sentence pairs.
-            vocabularies: of the run.
-            seed: of random choices.
-
         Raises:
             ConfigError: it cannot read text of these vocabularies.
         """
@@ -56,9 +51,4 @@ class ObjectiveConfig(Config):
 
     @abstractmethod
     def build(self, smoothing: float, model: FamilyConfig) -> Objective:
-        """Create the objective.
-
-        Args:
-            smoothing: ``training.label_smoothing``.
-            model: configuration of the model that learns.
-        """
+        """Create the objective; ``smoothing`` is ``training.label_smoothing``."""

@@ -35,11 +35,7 @@ def learned_parameters(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
 
 
 def check_shape(name: str, shape: Sequence[int], tensor: Tensor | None) -> None:
-    """Check that a tensor of a checkpoint has the shape of the model's.
-
-    Raises:
-        SavedError: it is missing or has another shape.
-    """
+    """Check that a tensor of a checkpoint is there and has the shape of the model's."""
     if tensor is None or tensor.shape != shape:
         found = "nothing" if tensor is None else list(tensor.shape)
         raise SavedError(
@@ -49,11 +45,7 @@ def check_shape(name: str, shape: Sequence[int], tensor: Tensor | None) -> None:
 
 
 def check_known(names: Sequence[str], tensors: Mapping[str, Tensor]) -> None:
-    """Check that a checkpoint has no other tensors than these.
-
-    Raises:
-        SavedError: it has others.
-    """
+    """Check that a checkpoint has no other tensors than these."""
     if unknown := sorted(tensors.keys() - set(names)):
         raise SavedError(
             f"the checkpoint is from another configuration: {unknown[0]} does not belong"
@@ -150,15 +142,7 @@ class FlatLayout:
         return dict(zip(self.names, self.views(flat), strict=True))
 
     def flat(self, tensors: Mapping[str, Tensor], like: Tensor) -> Tensor:
-        """Tensors by the names of the parameters as one vector; zeros in padding.
-
-        Args:
-            tensors: one for each parameter.
-            like: gives type and device.
-
-        Raises:
-            SavedError: a tensor is missing, left over or of another shape.
-        """
+        """Tensors by the names of the parameters as one vector; zeros in padding."""
         check_known(self.names, tensors)
         flat = like.new_zeros(self.length)
         for name, place in self.by_name(flat).items():

@@ -33,15 +33,8 @@ class GradientSharding(StateSharding):
     """A :class:`StateSharding` that keeps only its share of the gradient.
 
     With several passes in a step, results differ from those of replicas by rounding: gradients are
-    summed over processes in each pass, and then over passes.
-
-    Args:
-        model: see :class:`~.vector.VectorSharding`.
-        config: of the optimizer, which must be elementwise.
-        precision: in which the model computes.
-        ema_decay: of an exponential moving average of the weights; None for none.
-        world: the processes that train together, more than one.
-        part_numbers: minimum gradients sent at once.
+    summed over processes in each pass, and then over passes.  At least ``part_numbers`` gradients
+    are sent at once.
     """
 
     def __init__(

@@ -55,16 +55,7 @@ def _size(part: _Part) -> int:
 
 
 class OverlappingReplicas(Replicas):
-    """:class:`Replicas` that send gradients as soon as they are ready.
-
-    Args:
-        model: see :class:`~.vector.VectorSharding`.
-        config: of the optimizer.
-        precision: in which the model computes.
-        ema_decay: of an exponential moving average of the weights; None for none.
-        world: the processes that train together.
-        part_numbers: minimum gradients sent at once.
-    """
+    """:class:`Replicas` that send at least ``part_numbers`` gradients as soon as they are ready."""
 
     def __init__(
         self,

@@ -49,23 +49,18 @@ _ENTRANCES = ("encode", "encoder_states", "decode", "decode_attending")
 
 # FSDP looks for tensors in a layer's results: gradients that reach them begin its backward pass.
 register_pytree_node(
-    KeysValues, lambda one: ([one.keys, one.values], None), lambda parts, _: KeysValues(*parts)
+    KeysValues, lambda memory: ([memory.keys, memory.values], None), lambda p, _: KeysValues(*p)
 )
 register_pytree_node(
-    PastPositions, lambda one: ([one.known, one.rows], None), lambda parts, _: PastPositions(*parts)
+    PastPositions, lambda past: ([past.known, past.rows], None), lambda p, _: PastPositions(*p)
 )
 
 
 class ParameterSharding:
-    """A :class:`~.interface.Sharding` of rows of every parameter.
+    """A :class:`~.interface.Sharding` of rows of every parameter, with an elementwise optimizer.
 
-    Args:
-        model: all its parameters learn; on the device of ``world``, in float32.  Its classes
-            become those of FSDP.
-        config: of the optimizer, which must be elementwise.
-        precision: in which the model computes.
-        ema_decay: of an exponential moving average of the weights; None for none.
-        world: the processes that train together, more than one.
+    All parameters of the model learn.  It is on the device of ``world``, in float32, and its
+    classes become those of FSDP.
     """
 
     def __init__(
@@ -216,11 +211,7 @@ class ParameterSharding:
             return shared.full_tensor()
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Restore the results of ``weights`` and ``moments`` of any sharding.
-
-        Raises:
-            SavedError: the tensors belong to another model.
-        """
+        """Restore the results of ``weights`` and ``moments`` of any sharding."""
         self._take(self._own, self._fixed.restore(weights))
         self.clear()
         self._optimizer.reset()
@@ -234,11 +225,7 @@ class ParameterSharding:
             self._take(rows, named_moments(moments, kind))
 
     def _take(self, rows: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
-        """Copy this process' rows of whole tensors.
-
-        Raises:
-            SavedError: a tensor is missing, left over or of another shape.
-        """
+        """Copy this process' rows of whole tensors."""
         check_known(list(rows), tensors)
         for name, own in rows.items():
             check_shape(name, self._parameters[name].shape, tensors.get(name))
@@ -248,11 +235,7 @@ class ParameterSharding:
 
 
 def _take_apart(model: TranslationModel, precision: torch.dtype, world: World) -> None:
-    """Leave some rows of each parameter in each process.
-
-    Raises:
-        ConfigError: this version of PyTorch cannot do so on a CPU.
-    """
+    """Leave some rows of each parameter in each process."""
     if world.device.type == "cpu" and not hasattr(torch.cpu.Stream, "record_event"):
         raise ConfigError(
             f"training.sharding: parameters needs a newer PyTorch on CPUs, and this is "

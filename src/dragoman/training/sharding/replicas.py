@@ -14,14 +14,7 @@ from dragoman.training.sharding.vector import VectorSharding
 
 
 class Replicas(VectorSharding):
-    """A :class:`~.interface.Sharding` that shares nothing; also the choice of a single process.
-
-    Args:
-        model: see :class:`VectorSharding`.
-        config: of the optimizer.
-        precision: in which the model computes.
-        ema_decay: of an exponential moving average of the weights; None for none.
-    """
+    """A :class:`~.interface.Sharding` that shares nothing; also the choice of a single process."""
 
     def __init__(
         self,

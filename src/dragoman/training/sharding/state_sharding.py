@@ -24,16 +24,9 @@ from dragoman.training.sharding.vector import VectorSharding
 
 
 class StateSharding(VectorSharding):
-    """A :class:`~.interface.Sharding` that keeps a share of the optimizer state.
+    """A :class:`~.interface.Sharding` that keeps a share of the state of an elementwise optimizer.
 
     The model's weights and their gradient are whole in every process.
-
-    Args:
-        model: see :class:`~.vector.VectorSharding`.
-        config: of the optimizer, which must be elementwise.
-        precision: in which the model computes.
-        ema_decay: of an exponential moving average of the weights; None for none.
-        world: the processes that train together, more than one.
     """
 
     def __init__(

@@ -226,11 +226,7 @@ class VectorSharding(ABC):
         return {f"{kind}.{name}": tensor for name, tensor in tensors.items()}
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Restore the results of ``weights`` and ``moments`` of any sharding.
-
-        Raises:
-            SavedError: the tensors belong to another model.
-        """
+        """Restore the results of ``weights`` and ``moments`` of any sharding."""
         self.master.copy_(self.flat(self._fixed.restore(weights)))
         self._spread(self.master)
         self.clear()
@@ -257,11 +253,7 @@ class VectorSharding(ABC):
                 tensor.copy_(moments[f"{kind}.{name}"])
 
     def flat(self, tensors: dict[str, Tensor]) -> Tensor:
-        """This process' share of tensors by the names of the learned parameters.
-
-        Raises:
-            SavedError: a tensor is missing, left over or of another shape.
-        """
+        """This process' share of tensors by the names of the learned parameters."""
         like = next(iter(tensors.values()), self.master).float()
         share = self.layout.share(self.layout.flat(tensors, like), self._rank)
         return share.to(self.master, copy=True)
