@@ -20,11 +20,9 @@ class DocumentPlaces:
     """Sources of documents, and destinations of their translations.
 
     Args:
-        documents: files, or ``-``.
         output: as of :func:`translate_documents`.
         form: of ``--format``.
         read: other input files, which must also stay unchanged.
-        replaces: whether existing translations are replaced.
 
     Raises:
         UsageError: the arguments do not go together.

@@ -66,12 +66,8 @@ class Launch:
         """Build from the options of a command; ``auto`` is one process per GPU.
 
         Args:
-            processes: on this machine.
-            nodes: minimum and maximum number of machines.
-            rendezvous: where they meet.
             restarts: of failed processes; by default none, and :data:`MANY_RESTARTS` if the number
                 of machines may change.
-            lost_after: seconds after which a silent machine is lost.
 
         Raises:
             ConfigError: the options do not fit together, or there are not enough GPUs.
@@ -190,7 +186,6 @@ def conclude(failures: Failures, received: signal.Signals | None) -> None:
     """Raise the error to report, if any: a cause before its consequences.
 
     Args:
-        failures: of the processes of this machine.
         received: the signal that was passed on to them, if one was.
     """
     errors, codes = list(failures.errors), failures.codes

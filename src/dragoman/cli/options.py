@@ -174,11 +174,8 @@ def check_replaceable(
     """Check before the work that ``--output`` can be written, and make its folder.
 
     Args:
-        output: a file of a certain kind.
-        inputs: files that are read.
         is_such: whether an existing file is of this kind, and may be replaced.
         problem: with a file of another kind, such as "is no calibration".
-        example: name of such a file.
 
     Raises:
         ConfigError: it is a directory, an input or a file of another kind.
@@ -198,7 +195,6 @@ def refuse_options(names: Iterable[str], given: Mapping[str, Any], problem: str)
 
     Args:
         names: parameters of the command, by their keys.
-        given: their values.
         problem: message, with ``{option}`` for the first that was given.
 
     Raises:

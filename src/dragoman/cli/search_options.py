@@ -99,8 +99,6 @@ def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -
     """Check that a system's search reads the options of search, before a model is loaded.
 
     Args:
-        options: of the command line.
-        system: that they describe.
         where: name of its search settings in errors.
 
     Raises:

@@ -109,7 +109,6 @@ def open_translator(
     """Build the system that the command line describes; write its description if requested.
 
     Args:
-        models: as given.
         options: those of :data:`system_options` and, if the command has them, of search.
         written: further files that the command writes, by option.
     """
@@ -226,7 +225,6 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
     """The values that differ for the lines of each language: its model, as the first MODEL.
 
     Args:
-        given: values of ``--route``.
         pivot: the section of the first leg, whose models are then replaced; None without --then.
     """
     routes: dict[str, dict[str, Any]] = {}

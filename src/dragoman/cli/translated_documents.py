@@ -58,7 +58,6 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
     """The arguments MODEL... FILE..., divided: a document is ``-``, or has a document's suffix.
 
     Args:
-        paths: the arguments.
         form: of ``--format``, with which any file is a document.
 
     Returns:
@@ -125,12 +124,8 @@ def translate_documents(
     """Translate documents; a refused document is not written, and does not stop the others.
 
     Args:
-        models: as given.
-        documents: files, or ``-``.
         output: file or directory to write to, which ends in a slash or exists, or ``-``; None:
             beside the documents.
-        options: those of the command.
-        as_json: whether a summary is printed as JSON.
     """
     from dragoman.saved.system import write_system
 

@@ -199,12 +199,7 @@ _TOGETHER = 256  # lines
 
 
 class AlignmentOutput:
-    """Writes the links of each line and its best translation, in Pharaoh format.
-
-    Args:
-        translator: has models with attention.
-        stream: the file.
-    """
+    """Writes the links of each line and its best translation, in Pharaoh format."""
 
     def __init__(self, translator: Translator, stream: IO[str]) -> None:
         from dragoman.translation.aligning import PairReader

@@ -54,7 +54,6 @@ def read_corpus(
     """The cleaned pairs of a corpus; of a very large one, pairs at even distances.
 
     Args:
-        part: the corpus.
         prepare: changes both sides of a pair before they are split into words; a pair without
             words is left out.
     """
@@ -67,7 +66,6 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
 
     Args:
         pairs: sources and targets, cleaned.
-        name: of the corpus in errors.
 
     Raises:
         DataError: there are no pairs.
@@ -141,11 +139,7 @@ def find_terms(
     """The candidates of a corpus, the strongest first.
 
     Args:
-        corpus: its pairs.
-        aligned: their links.
         language: of the source.
-        limits: thresholds for the candidates that are kept.
-        without: glossaries whose terms are left out.
         stops: stop words in lower case; by default those of the language.
     """
     known = {fold(term.source) for glossary in without for term in glossary.terms}

@@ -44,8 +44,6 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
     Args:
         paths: runs, of which the newest ``last`` checkpoints are taken; checkpoints; models.
-        last: number of checkpoints per run.
-        output: a directory that does not exist.
     """
     with new_output(output, "name a directory that does not"):
         return _average(paths, last, output)
@@ -162,7 +160,6 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
     Args:
         model: a model, run or checkpoint.
         adapter: a file, or the run that it was trained in.
-        output: a directory that does not exist.
     """
     with new_output(output, "name a directory that does not"):
         merged_in = read_adapter(adapter)

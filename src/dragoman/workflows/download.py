@@ -67,12 +67,9 @@ def download(
     """Download ``url`` to the file ``target``; an unfinished earlier download is resumed.
 
     Args:
-        url: an address of http or https.
         target: appears once it is complete and verified.
         advance: called with the number of bytes as they arrive; negative if they must be repeated.
         limit: maximum bytes to accept.
-        size: its size in bytes, if known.
-        sha256: its digest, if known.
         otherwise: advice for a file obtained elsewhere, for messages.
         stays_secure: refuse redirects from https to http, where anyone on the way can change the
             content; for a file without a known digest.

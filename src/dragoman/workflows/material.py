@@ -92,7 +92,6 @@ def offered_sides(path: Path, file_format: str | None = None) -> frozenset[str]:
     """The columns, keys or languages of one file with both sides; none if they have no names.
 
     Args:
-        path: the file.
         file_format: its format, where its suffix does not determine it.
     """
     _check_files(path)

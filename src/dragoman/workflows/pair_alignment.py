@@ -52,9 +52,7 @@ def attended_links(
     vocabulary's normalisation joins or splits its words, which changes their numbers.
 
     Args:
-        translator: its models have attention.
         pairs: sources and targets in the order of the text, words between spaces.
-        tell: called with the number of pairs done so far.
         layer: see :func:`~dragoman.translation.aligning.attention_links`.
         head: see :func:`~dragoman.translation.aligning.attention_links`.
         first: the number of the first pair, for warnings.
@@ -91,11 +89,6 @@ def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:
 
 def read_gold(path: Path, pairs: Sequence[Pair], text: str) -> list[tuple[list[Link], list[Link]]]:
     """The sure and the possible links of each pair.
-
-    Args:
-        path: the links that people have made.
-        pairs: the text.
-        text: its name, for messages.
 
     Raises:
         DataError: the file cannot be read, or is of other text: it has more or fewer lines, links

@@ -108,8 +108,6 @@ class Lines:
 
     Args:
         sentence: maps the amount done, such as ``400 of 2,000``, to the beginning of a line.
-        total: the amount of work, if known.
-        start: the amount done before.
         at_once: print a line at the first progress.
         unit: unit of the speed, such as ``lines``; without it, no speed is shown.
     """
@@ -166,7 +164,6 @@ def counting(what: str, unit: str, total: int | None = None, start: int = 0) -> 
     Args:
         what: the work, such as ``translating``.
         unit: of the count, in the plural.
-        total: number of units, if known.
         start: number done before.
 
     Yields:
@@ -197,7 +194,6 @@ class TrainingProgress:
 
     Args:
         step: at which training begins or resumes.
-        max_steps: the last step, if known.
     """
 
     def __init__(self, step: int, max_steps: int | None) -> None:

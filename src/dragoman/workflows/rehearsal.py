@@ -45,11 +45,7 @@ class Rehearsal:
     as long as allowed.
 
     Args:
-        model: its configuration.
-        training: precision, optimizer and loss.
-        vocabularies: of the batches.
         steps: the batches of each step; at least as many steps as will be taken.
-        seed: of the weights.
     """
 
     def __init__(

@@ -74,12 +74,9 @@ def carry_out(
     """Train a run to its end, alone or with the other processes of a launcher.
 
     Args:
-        run: its directory.
         begun: context manager that creates or opens it; called in the leading process only.
         repeatable: whether ``begun`` is called again in a process that replaces a leading process
             which has already trained; otherwise the run is opened as it is.
-        tensorboard: whether to write TensorBoard events as well.
-        as_json: whether to print the result as JSON.
     """
     world = World.join()
 
@@ -155,9 +152,7 @@ def conclude_run(
     """Print scores and paths, and write the report if its packages are installed.
 
     Args:
-        experiment: the finished run.
         more_scores: further scores for the report.
-        as_json: print all values as JSON instead.
         more_values: further values of that JSON.
     """
     report = None

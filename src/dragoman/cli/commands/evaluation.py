@@ -164,11 +164,7 @@ class _Results(NamedTuple):
 
 
 def _refuse_beside_evalb(names: set[str]) -> None:
-    """Refuse options that EVALB's table would ignore.
-
-    Args:
-        names: parameters of the command that it does not read.
-    """
+    """Refuse options that EVALB's table would ignore."""
     for option in click.get_current_context().command.params:
         if option.name in names and is_given(option.name):
             raise click.UsageError(

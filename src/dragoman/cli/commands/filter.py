@@ -91,9 +91,6 @@ def filter_pairs(
 
     Args:
         paths: models, which are directories, then files.
-        options: those of :data:`filter_options`.
-        device: of the models.
-        as_json: whether to print the report as JSON.
     """
     from dragoman.techniques.corpus_filtering.both_directions import scoring_models
     from dragoman.techniques.corpus_filtering.scored_corpus import score_corpus

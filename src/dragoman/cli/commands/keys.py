@@ -123,7 +123,6 @@ def open_store(database: str | None, *, create: bool = True) -> ServerStore:
 
     Args:
         database: file or URL; None: the default one.
-        create: whether to make it if it does not exist.
 
     Raises:
         MissingExtraError: SQLAlchemy or Alembic is not installed.

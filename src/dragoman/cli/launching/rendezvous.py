@@ -106,10 +106,7 @@ class Rendezvous(RendezvousHandler):
     Each round of machines has a separate store, so that it sees nothing left by earlier rounds.
 
     Args:
-        terms: place and number of the machines, and restarts.
         command: the command of the processes; it must be the same on all machines.
-        history: of this training on this machine.
-        tell: called with a line about each event.
         end_processes: kills the processes of this machine.
     """
 

@@ -22,13 +22,7 @@ _POLL_SECONDS = 0.1
 
 
 class RecordingAgent(LocalElasticAgent):
-    """PyTorch's supervisor of this machine's processes, which also records how they ended.
-
-    Args:
-        spec: which processes.
-        folder: directory for the errors of processes.
-        history: the record.
-    """
+    """PyTorch's supervisor of this machine's processes, which also records how they ended."""
 
     def __init__(self, spec: WorkerSpec, folder: Path, history: History) -> None:
         super().__init__(spec, DefaultLogsSpecs(log_dir=str(folder)))
@@ -69,8 +63,6 @@ class Supervision:
     even while they write.
 
     Args:
-        agent: supervises the processes.
-        rendezvous: where the agent meets those of other machines.
         meets_others: whether the agent may first wait a long time for them.
     """
 

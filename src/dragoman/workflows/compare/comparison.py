@@ -113,9 +113,6 @@ class Contest:
         """Create the run of every recipe, or open an existing one; nothing is trained yet.
 
         Args:
-            configs: recipes by name.
-            output: directory of runs and results.
-            budget: limit of each recipe's training.
             ensembles: of recipes, by name, as additional systems.
             test_set: a test set that all recipes have; by default the first of the first recipe.
 

@@ -100,9 +100,7 @@ def plan(
     """Runs of all recipes, created where missing.
 
     Args:
-        configs: recipes by name.
         output: parent directory of the runs, each in a directory of its recipe's name.
-        budget: limit of each recipe's training.
         prepare: prepares text and vocabularies of a run.
     """
     _check_budget(output, budget)

@@ -78,7 +78,6 @@ def measure_speeds(
     Args:
         systems: finished runs by name; several form an ensemble, which is not trained.
         sources: sentences by system, of which some are translated.
-        rounds: number of turns of each.
         progress: called after each turn with the number of turns taken.
     """
     found, turns = {name: _Rounds() for name in systems}, count(1)

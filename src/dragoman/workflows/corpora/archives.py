@@ -26,10 +26,6 @@ _SEGMENT = re.compile(rb"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
 class Joined:
     """The concatenated text of several files in archives; iterate once.
 
-    Args:
-        parts: the files.
-        archives: paths of the archives, by name.
-
     Raises:
         DataError: while iterating: an archive is damaged or lacks the file.
     """

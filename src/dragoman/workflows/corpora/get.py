@@ -45,10 +45,8 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
     Archives shared by several corpora are downloaded once.
 
     Args:
-        names: as in the manifest.
         source: a folder to take them from instead of the web; see :func:`_from_copy`.  It may also
             have a folder of the corpus's name with the copy in it.
-        say: called with licences and progress.
     """
     chosen = {name: corpus(name) for name in names}
     downloads = corpora_folder() / _DOWNLOADS

@@ -100,9 +100,6 @@ def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
 
     A translation that copies the English or has no letter of its script becomes empty.  Rows whose
     English has no letter, rows without any translation and repeated rows are left out.
-
-    Args:
-        components: nested strings by component and language.
     """
     seen = set()
     for component, languages in sorted(components.items()):

@@ -42,9 +42,6 @@ def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: st
     """Write a file of a corpus; nothing is written unless its text is the expected one.
 
     Args:
-        target: file to write.
-        text: in chunks.
-        file: description of the expected text.
         origin: name of the text in messages.
     """
     # The header has neither time nor name, so that the same text gives the same file.
@@ -63,8 +60,6 @@ def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
     """Check that a file has the expected text.
 
     Args:
-        path: to check.
-        file: description of the expected text.
         recorded: description of the text as it was written, if recorded.
 
     Raises:

@@ -20,7 +20,6 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
 
     Args:
         config: the experiment, with absolute paths.
-        run: the directory of its run.
     """
     try:
         check_usable(run)

@@ -121,10 +121,7 @@ def choose_size(facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minut
     """The largest model that the text can train and the time allows.
 
     Args:
-        facts: of the text.
-        pieces: of the text.
         speeds: target tokens per second of the measured sizes, by name, with the smallest.
-        minutes: for everything.
     """
     chosen = SIZES[0]
     for size in SIZES[1:]:
@@ -157,12 +154,7 @@ def plan_training(
     """Choose the number of steps that fit, and the settings that depend on it.
 
     Args:
-        facts: of the text.
-        pieces: of the text.
-        size: of the model.
-        step_tokens: budget of a step.
         speed: target tokens per second of that size with that budget.
-        minutes: for everything.
     """
     per_step = pieces.tokens_per_step(step_tokens)
     in_time = seconds_of_training(facts, pieces, minutes, speed) * speed / per_step
@@ -277,7 +269,6 @@ def plan_vocabulary(facts: Facts, *, is_lacking: bool = False) -> VocabularyConf
     """The vocabulary for a text; it may still be larger than a small text allows.
 
     Args:
-        facts: of the text.
         is_lacking: whether the text lacks characters that are to be translated.
     """
     sides = (facts.source, facts.target)

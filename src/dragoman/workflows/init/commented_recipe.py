@@ -58,7 +58,6 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
     """The configuration as plain values.
 
     Args:
-        chosen: its contents.
         folder: of the file; paths of text below it are made relative to it.
     """
     plan, vocabulary = chosen.plan, chosen.vocabulary
@@ -240,9 +239,7 @@ def commented_yaml(values: Mapping[str, Any], notes: Mapping[str, str], head: st
     """Values as YAML, each with its note above it.
 
     Args:
-        values: nested plain values, written in their order.
         notes: comments by dotted key.
-        head: a comment for the whole.
     """
     lines = [f"# {line}" for line in head.splitlines()]
     for key, value in values.items():

@@ -76,8 +76,6 @@ def look_at(
     """Read the training text once.
 
     Args:
-        part: the text.
-        languages: of source and target.
         held_out: pairs of the dev and of the test set, which the training text must not repeat.
         keep: called with every filled pair, normalised, that repeats none of them.
 
@@ -136,9 +134,6 @@ def hold_out(
     set.  Memory use does not grow with the text.
 
     Args:
-        part: the text.
-        dev: the dev set, if given.
-        test: the test set, if given.
         seed: the same text and seed give the same sets.
 
     Returns:

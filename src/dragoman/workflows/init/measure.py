@@ -42,8 +42,6 @@ def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) 
     """Train the vocabulary, smaller than planned if the text is too small.
 
     Args:
-        facts: of the text.
-        sample: of its pairs.
         held_out: pairs of the dev and test sets; their characters missing from the text are
             spelt in bytes.
     """
@@ -126,9 +124,6 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
     """Target tokens per second of training on this machine, at its present load.
 
     Args:
-        size: of the model.
-        encoded: the text.
-        step_tokens: budget of a step.
         limit: maximum pieces; longer pairs are left out.
     """
     joint = encoded.config.joint

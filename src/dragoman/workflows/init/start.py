@@ -62,10 +62,7 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
     Nothing is written until everything is known, and nothing is replaced.
 
     Args:
-        material: the text.
-        config: the file to write.
         minutes: maximum for training and scoring.
-        tell: called with lines about progress.
     """
     needs_split = material.dev is None or material.test is None
     folder = text_folder(config) if needs_split else None
@@ -126,7 +123,6 @@ def _split_off(material: Material, place: Path, folder: Path) -> _Text:
     """Write the sets that were not given, and the rest as the training text.
 
     Args:
-        material: the text.
         place: where to write.
         folder: its final path.
     """

@@ -61,7 +61,6 @@ def install(
     Args:
         place: an archive, a model directory or run, or an address of http or https, which may end
             in ``#sha256=DIGEST``.
-        say: called with lines about progress.
         name: of the model; by default that of its file or directory.
         sha256: digest of the archive; by default, read from a file beside it.
         force: whether a model of that name is replaced.

@@ -48,9 +48,7 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
     The same files give the same archive.
 
     Args:
-        model: a model directory.
         archive: the file to write; its suffix, one of ``PACKED``, selects the format.
-        advance: called with the bytes packed.
 
     Returns:
         The SHA-256 of the archive.
@@ -140,11 +138,6 @@ def _compressed(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 
 def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
     """Write the model in an archive into an empty folder.
-
-    Args:
-        archive: the file; its name shows the format.
-        folder: where to write.
-        advance: called with the bytes written.
 
     Returns:
         Files beside those of the model, which were left out.

@@ -22,13 +22,7 @@ _LINE_HEIGHT = 0.24  # inches
 
 
 def attention_picture(source: Sequence[str], rows: Rows, title: str) -> Figure:
-    """Weights as shades: a row per target piece, a column per source piece.
-
-    Args:
-        source: its pieces.
-        rows: target pieces, each with its weight on every source piece.
-        title: title of the picture.
-    """
+    """Weights as shades: a row per target piece, a column per source piece."""
     cell = min(0.34, 40 / max(len(source), len(rows)))  # inches
     size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
     figure = Figure(figsize=size, layout="constrained")
@@ -42,9 +36,7 @@ def heads_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
     """Many heads side by side, as shades.
 
     Args:
-        source: the attended pieces.
         maps: the name of each head and its weights.
-        title: title of the picture.
     """
     columns = min(_COLUMNS, len(maps))
     lines = -(-len(maps) // columns)
@@ -69,7 +61,6 @@ def lines_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
     Args:
         source: the attended pieces, on the right.
         maps: the name of each head and its weights; the attending pieces are on the left.
-        title: title of the picture.
     """
     looking = [piece for piece, _ in maps[0][1]]
     longest = max(len(looking), len(source))

@@ -32,8 +32,6 @@ def write_picture(figure: Figure, path: Path, *, text_as_paths: bool = False) ->
     """Write a figure as PNG or SVG, by the suffix of ``path``.
 
     Args:
-        figure: the figure.
-        path: ends in ``.svg`` or ``.png``.
         text_as_paths: see :func:`to_svg`.
     """
     if path.suffix == ".svg":
@@ -48,7 +46,6 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
     """The figure as an ``<svg>`` element, identical for identical figures.
 
     Args:
-        figure: the figure.
         text_as_paths: looks the same everywhere but takes more room; otherwise text uses the
             fonts of the page.
     """

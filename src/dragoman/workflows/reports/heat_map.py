@@ -37,7 +37,6 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
     """Attention of one layer or head, or the mean over all.
 
     Args:
-        attention: of one sentence.
         layer: from 1; by default the mean over all layers.
         head: of that layer, from 1; by default the mean over its heads.
 
@@ -73,7 +72,6 @@ def head_maps(
     """A map for each head: of one layer, of all layers, or of one head in each or one layer.
 
     Args:
-        attention: of one sentence.
         layer: from 1; by default all layers.
         head: from 1; by default all heads.
     """
@@ -117,8 +115,6 @@ def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterat
     """A line per target piece, with the source pieces of highest weight.
 
     Args:
-        found: the weights.
-        best: number of source pieces.
         blocks: whether the terminal has block characters; otherwise bars are number signs.
     """
     target_width = max(display_width(piece) for piece, _ in found.rows)
@@ -163,8 +159,6 @@ def draw_attention(
     Args:
         maps: of :func:`head_maps`, or the mean over some.
         path: ends in one of :data:`SUFFIXES`; a page shows the first map.
-        of: the attended sequence.
-        view: see :data:`View`.
         facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
     """
     found = maps[0]

@@ -23,7 +23,6 @@ def render(template: str, **values: Any) -> str:
 
     Args:
         template: name of a file in ``templates``.
-        values: all variables that it uses.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dragoman.workflows.reports"),

@@ -90,12 +90,7 @@ def draw_scores(axes: Axes, records: Records) -> None:
 
 
 def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
-    """Losses, dev scores and speeds of several runs, a colour for each.
-
-    Args:
-        curves: of the runs.
-        axis: the horizontal axis.
-    """
+    """Losses, dev scores and speeds of several runs, a colour for each."""
     metrics = [one for one in dev_figures() if any(one in run.metrics for run in curves)]
     panels = [("training", "nll", "Training loss (nats per token)"), ("validation", "loss", "Dev")]
     panels += [("validation", one, f"Dev: {figure_label(one)}") for one in metrics]
@@ -217,7 +212,6 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
 
     Args:
         buckets: from short to long.
-        unit: of lengths.
     """
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
     axes = figure.subplots()
@@ -254,10 +248,6 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     """The share of right lines over their confidence, bin by bin, above the number of lines.
 
     Exactly calibrated confidences are on the diagonal.
-
-    Args:
-        found: confidences, and whether each line was right.
-        title: title of the picture.
     """
     figure = Figure(figsize=(4.2, 4.8), layout="constrained")
     shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])

@@ -77,7 +77,6 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     """Write the report of a finished run into its directory.
 
     Args:
-        experiment: trained and scored.
         more_scores: figures to show in addition to ``scores.json``, by name.
 
     Returns:
@@ -130,10 +129,7 @@ def draw_samples(
     """Translate some of ``pairs``, drawn with the seed of the run, and choose examples to show.
 
     Args:
-        translator: of the run.
         pairs: of a dev or test set, both sides filled.
-        name: of the set.
-        config: of the run; its seed and its chrF settings.
     """
     generator = random.Random(config.seed)
     read = _drawn(generator, pairs, _READ)

@@ -49,7 +49,6 @@ class RunCurves:
 
         Args:
             kind: of records: ``training`` or ``validation``.
-            figure: its name, such as ``loss``.
             axis: tokens and minutes of a validation are those of the training before it.
         """
         found = [one for one in self.records if one.get("kind") == kind and figure in one]

@@ -57,9 +57,6 @@ def text_of_files(
     Sources have the context that the models read.
 
     Args:
-        system: the system to tune.
-        source: lines.
-        reference: a translation of each.
         is_test: whether nothing is chosen on the files, so that they may be a test set.
 
     Raises:

@@ -42,7 +42,6 @@ def read_grid(given: Sequence[str], *, has_language_model: bool) -> Grid:
     Args:
         given: one text for each key, its values separated by commas; if empty, the weight of the
             language model is tuned or, without a language model, the length penalty.
-        has_language_model: whether the system has a language model.
 
     Raises:
         ConfigError: an unknown key, a key without values or given twice, a value that is not

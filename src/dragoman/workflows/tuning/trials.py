@@ -92,8 +92,6 @@ class Tuning:
     Args:
         system: the system to tune.  Its current settings are tried as well, and others are
             compared with them.
-        grid: the values to try.
-        text: the text to translate.
         evaluation: settings of scoring; its first metric decides.
 
     Raises:
