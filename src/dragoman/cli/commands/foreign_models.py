@@ -1,4 +1,4 @@
-"""The command ``dragoman export``."""
+"""The commands ``dragoman export`` and ``dragoman import``: models of other programs."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from dragoman.core.errors import DataError, DownloadError, StorageError
 from dragoman.core.files import make_directory, storage_errors
 from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, corpora, corpus
 from dragoman.text.public_corpora import corpora_folder
-from dragoman.workflows.corpora.archives import Joined
 from dragoman.workflows.corpora.homeassistant import derive
 from dragoman.workflows.corpora.storage import (
+    Joined,
     Text,
     check_alignment,
     chunks,

@@ -18,7 +18,7 @@ from pydantic import field_validator
 
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import DataError
-from dragoman.workflows.corpora.archives import damage_told, members
+from dragoman.workflows.corpora.storage import damage_told, members
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "cs", "ru", "ja", "ko", "zh-Hans", "et")
 """Languages of the columns, English first."""

@@ -96,10 +96,7 @@ class Tuning:
 
     Raises:
         ConfigError: a value is out of range, or does not fit the models or other settings.
-        DataError: the longest line is too long for the models, or the metric cannot compare
-            anything with the references.
-        SavedError: a model is missing or damaged.
-        MissingExtraError: a package that the metric needs is not installed.
+        DataError: the longest line is too long for the models.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.corpus_manifest import Part
-from dragoman.workflows.corpora import archives
-from dragoman.workflows.corpora.archives import Joined
+from dragoman.workflows.corpora import storage
+from dragoman.workflows.corpora.storage import Joined
 
 lines = st.lists(st.sampled_from([b"a", b"", b"b c", "é".encode()]), max_size=5)
 
@@ -59,8 +59,8 @@ def test_a_member_that_claims_to_be_huge_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").write_bytes(tar_of({"x.en": b"1\n", "x.sgm": segments("1")}))
-    monkeypatch.setattr(archives, "_LARGEST_MEMBER", 1)
-    monkeypatch.setattr(archives, "_LARGEST_TEST_SET", 1)
+    monkeypatch.setattr(storage, "_LARGEST_MEMBER", 1)
+    monkeypatch.setattr(storage, "_LARGEST_TEST_SET", 1)
     for member in ("x.en", "x.sgm"):
         with pytest.raises(DataError, match=f"{member} claims"):
             text_of(tmp_path / "a", member)
