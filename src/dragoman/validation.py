@@ -38,7 +38,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
 from dragoman.translation.outputs import Scored, total
-from dragoman.translation.preparation import context_fitter
+from dragoman.translation.preparation import LineFormat
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -258,7 +258,8 @@ def too_long(
     """The reason why the first unfit line cannot be translated or scored; None if all can."""
     sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
     targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
-    if (fitter := context_fitter(context, vocabularies, search, positions)) is not None:
+    line_format = LineFormat(vocabularies, positions=positions, context=context)
+    if (fitter := line_format.fitter(search)) is not None:
         texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
         sources, targets = fitter(*texts, sources, targets)
     for pair, source, target in zip(pairs, sources, targets, strict=True):

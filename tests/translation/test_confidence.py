@@ -19,7 +19,7 @@ from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.confidence import conditions_of, measure
-from dragoman.translation.engines.engine import SearchedBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch
 from dragoman.translation.opening import open_system
 from dragoman.translation.outputs import Translation
 from dragoman.translation.routing import Router
@@ -180,7 +180,7 @@ def test_an_overflow_gives_no_confidence(model: Path) -> None:
     nothing = Hypothesis([3], float("nan"), float("nan"), ended=True)
     assert math.isnan(measure(nothing, 1)[0])
 
-    class Overflowing:
+    class Overflowing(Engine):
         has_token_scores = False
 
         def search(self, batches: Any, config: SearchConfig) -> Any:

@@ -28,7 +28,7 @@ from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import distinct, joined
-from dragoman.translation.preparation import Preparation
+from dragoman.translation.preparation import LineFormat, Preparation
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -161,7 +161,7 @@ def test_an_empty_hypothesis_is_an_empty_translation() -> None:
 def test_an_empty_hypothesis_lacks_the_terms_of_its_line() -> None:
     _, vocabularies = untrained(7)
     wanted = (LexicalConstraint(("tree",)),)
-    prepare = Preparation(vocabularies, SEARCH, None, reads_source=True)
+    prepare = Preparation(LineFormat(vocabularies), SEARCH)
     encoded = prepare([Line("", "", n, "", terms) for n, terms in enumerate((wanted, (), None))])
     missing = [one.missing for (one,) in encoded.translations]
     assert (encoded.wanted, missing) == ([], [("tree",), None, None])

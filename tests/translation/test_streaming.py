@@ -15,7 +15,7 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engines.engine import SearchedBatch, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.translator import Translator
 
 few = settings(
@@ -119,7 +119,7 @@ def test_numbers_decide_what_is_drawn_and_what_errors_name(translator: Translato
         translator.translate(["a " * 2000], numbers=[7])
 
 
-class Ahead:
+class Ahead(Engine):
     """An engine that takes batches ahead of what it gives, as workers do, and translates none."""
 
     has_token_scores = False

@@ -22,7 +22,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, PAD, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation.engines.engine import SearchedBatch, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 
@@ -469,7 +469,7 @@ def test_loading_says_what_is_missing(tmp_path: Path, vocabularies: Vocabularies
         Translator([], vocabularies)
 
 
-class Closable:
+class Closable(Engine):
     """An engine that remembers how often it was closed."""
 
     has_token_scores = False

@@ -32,6 +32,11 @@ from dragoman.translation.translator import Translator
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
+def copier_of(translator: Translator) -> UnknownCopier:
+    config = SearchConfig(batch_tokens=100)
+    return UnknownCopier(translator.local_engine, translator.line_format, config)
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_model(tmp_path_factory.mktemp("model"), tags=("<2de>",))
@@ -92,7 +97,7 @@ def test_an_unknown_piece_becomes_what_it_looks_at(
 ) -> None:
     translator = Translator.load(model)
     looking(monkeypatch, places)
-    copy = UnknownCopier(translator.local_engine, translator.vocabularies, 100)
+    copy = copier_of(translator)
     known = Translation("d", -1.0, -1.0, ["▁d"], ended=True)
     marked = Translation("⁇", -1.0, -2.0, pieces, ended=True)
     assert [one.text for one in copy(line, tags + line, [known, marked])] == ["d", text]
@@ -143,9 +148,7 @@ def test_a_copied_term_with_a_tag_inside_is_not_missing(
     tags = InlineTags(pairs=1, points=1)
     translator = Translator.load(save_tiny_model(tmp_path / "model", inline_tags=tags))
     looking(monkeypatch, [0, 1])
-    copy = UnknownCopier(
-        translator.local_engine, translator.vocabularies, 100, has_inline_tags=True
-    )
+    copy = copier_of(translator)
     text, pieces = "☃<t1> b</t1>", ["▁", "<unk>", "<t1>", "▁b", "</t1>"]
     line = Line(text, "", 0, text, (LexicalConstraint(("☃ b",)),))
     marked = Translation("⁇<t1> b</t1>", -1.0, -1.0, pieces, ended=True, missing=("☃ b",))
@@ -155,7 +158,7 @@ def test_a_copied_term_with_a_tag_inside_is_not_missing(
 
 def test_attention_decides_as_it_is_shown(model: Path) -> None:
     translator = Translator.load(model)
-    copy = UnknownCopier(translator.local_engine, translator.vocabularies, 100)
+    copy = copier_of(translator)
     line = "a ☃ b c"
     marked = Translation("⁇", 0.0, 0.0, ["▁c", "▁", "<unk>", "▁d"], ended=True)
     (found,) = copy(line, line, [marked])

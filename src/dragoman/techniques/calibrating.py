@@ -201,14 +201,9 @@ class _MeasuringEngine(Engine):
     """Another engine, which it closes; keeps the measurements of the best hypotheses."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self._engine, self.has_token_scores = engine, engine.has_token_scores
         self.measured: dict[int, tuple[float, ...]] = {}
         """By the number of the line."""
-
-    @property
-    @override
-    def has_token_scores(self) -> bool:
-        return self._engine.has_token_scores
 
     @override
     def search(

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import DataError
-from dragoman.text.context import ContextReader
 from dragoman.text.vocabularies.piece_spans import Span, piece_spans, words_at
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.text.word_alignment import Aligned, symmetrised
 from dragoman.translation.forced import check_attention, mean_attention
-from dragoman.translation.preparation import context_fitter, context_reader, with_tags
 from dragoman.translation.translator import Translator
 
 _CHUNK_LINES = 2048
@@ -28,17 +26,15 @@ class PairReader:
     """
 
     def __init__(self, translator: Translator) -> None:
-        self._tags, self._number = translator.tags, 0
-        self._in_context: ContextReader | None = None
-        if (context := translator.context) is not None:
-            self._in_context = context_reader(context, translator.vocabularies.source)
+        self._format, self._number = translator.line_format, 0
+        self._in_context = self._format.reader()
 
     def __call__(self, source: str, target: str) -> tuple[str, str]:
         """The next pair of a text."""
         if self._in_context is not None:
             source, target = self._in_context(self._number, source, target)
         self._number += 1
-        return with_tags(self._tags, [source])[0], target
+        return self._format.with_tags([source])[0], target
 
     def each_alone(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Pairs outside the order of a text: none is the context of another."""
@@ -110,25 +106,24 @@ def _of_chunk(
     done: int,
     heads: Mapping[str, int | None],
 ) -> Iterator[Aligned]:
-    vocabularies, context = translator.vocabularies, translator.context
+    vocabularies = translator.vocabularies
     sources, targets = [pair[0] for *_, pair in pairs], [pair[1] for *_, pair in pairs]
     source_ids = vocabularies.source.encode_batch(sources)
     target_ids = vocabularies.target.encode_batch(targets)
-    limits = translator.search, translator.position_limit
-    if (fitter := context_fitter(context, vocabularies, *limits)) is not None:
+    if (fitter := translator.line_format.fitter(translator.search)) is not None:
         source_ids, target_ids = fitter(sources, targets, source_ids, target_ids)
     for number, (one, other) in enumerate(zip(source_ids, target_ids, strict=True), done + 1):
         if reason := _refusal(translator, one, other):
             raise DataError(f"pair {number}: {reason}")
-    found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
+    aligned: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
     engine, size = translator.local_engine, translator.search.tokens_at_once
     for number, weights in mean_attention(engine, source_ids, target_ids, size, **heads):
         lines, words, read = pairs[number]
         ids = source_ids[number], target_ids[number]
         sides = zip(vocabularies, ids, read, lines, words, strict=True)
         below, beside = (_words(*side) for side in sides)
-        found[number] = linked(weights, below, beside, *map(len, words))
-    yield from found
+        aligned[number] = linked(weights, below, beside, *map(len, words))
+    yield from aligned
 
 
 def _words(
@@ -146,14 +141,10 @@ def linked(
     sources: int,
     targets: int,
 ) -> Aligned:
-    """Words that attend to each other most.
+    """Words that attend to each other most, by weights ``(target, source)`` with end symbols.
 
-    Args:
-        weights: ``(target, source)``, end symbols included.
-        source_words: the word of each source piece; -1 for none.
-        target_words: the word of each target piece; -1 for none.
-        sources: number of source words.
-        targets: number of target words.
+    ``source_words`` and ``target_words`` give the word of each piece, -1 for none; ``sources`` and
+    ``targets`` are the numbers of words.
     """
     # Pieces outside words are gathered at the end; (1 + target words, 1 + source words)
     rows = torch.tensor([*target_words, -1]) % (targets + 1)

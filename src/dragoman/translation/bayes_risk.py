@@ -22,7 +22,6 @@ import numpy as np
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.similarity import PairwiseSimilarity
 from dragoman.search import SamplingConfig, SearchConfig
-from dragoman.search.strategy import BayesRiskConfig
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.line_stream import Line, TranslatedLine
@@ -36,47 +35,36 @@ Search = Callable[[Iterator[Line], Progress, SearchConfig], Iterator[TranslatedL
 """Translates lines as :meth:`LineStream.run` does, with the settings of the search."""
 
 
-class BayesRiskStream:
-    """Translates lines as they come, and chooses among the translations of each.
+def least_risk(
+    search: Search, lines: Iterator[Line], progress: Progress, config: SearchConfig
+) -> Iterator[TranslatedLine]:
+    """Each line with its best translations by expected utility, in order.
 
-    Args:
-        search: translates lines.
-        config: settings with ``mbr``.
-        progress: called with the number of lines translated so far.
+    If reading ``lines`` fails, the lines before the failure are translated first.
     """
+    assert config.mbr is not None, "whoever calls has looked"
+    similarity, kind = PairwiseSimilarity(config.mbr.utility), config.mbr.candidates
 
-    def __init__(self, search: Search, config: SearchConfig, progress: Progress) -> None:
-        assert config.mbr is not None, "whoever calls has looked"
-        self._search, self._config, self._progress = search, config, progress
-        self._mbr: BayesRiskConfig = config.mbr
-        self._similarity = PairwiseSimilarity(config.mbr.utility)
-
-    def run(self, lines: Iterator[Line]) -> Iterator[TranslatedLine]:
-        """Each line with its best translations by expected utility, in order.
-
-        If reading ``lines`` fails, the lines before the failure are translated first.
-        """
-        sampled, searched = sampling_settings(self._config), beam_settings(self._config)
-        if self._mbr.candidates == "samples":
-            for line, samples in self._search(lines, self._progress, sampled):
-                yield TranslatedLine(line, self._chosen(samples, samples))
-            return
-        once, again = tee(lines)
-        both = zip(
-            self._search(once, _nobody, sampled),
-            self._search(again, self._progress, searched),
-            strict=True,
-        )
-        for (line, samples), (_, found) in both:
-            candidates = found if self._mbr.candidates == "beam" else [*found, *samples]
-            yield TranslatedLine(line, self._chosen(candidates, samples))
-
-    def _chosen(
-        self, candidates: Sequence[Translation], samples: Sequence[Translation]
-    ) -> list[Translation]:
+    def chosen(
+        line: Line, candidates: Sequence[Translation], samples: Sequence[Translation]
+    ) -> TranslatedLine:
         if candidates[0].refused is not None:
-            return [candidates[0]]
-        return by_expected_utility(candidates, samples, self._similarity)[: self._config.nbest]
+            return TranslatedLine(line, [candidates[0]])
+        ranked = by_expected_utility(candidates, samples, similarity)
+        return TranslatedLine(line, ranked[: config.nbest])
+
+    sampled, searched = sampling_settings(config), beam_settings(config)
+    if kind == "samples":
+        for line, samples in search(lines, progress, sampled):
+            yield chosen(line, samples, samples)
+        return
+    once, again = tee(lines)
+    both = zip(
+        search(once, lambda _: None, sampled), search(again, progress, searched), strict=True
+    )
+    for (line, samples), (_, hypotheses) in both:
+        candidates = hypotheses if kind == "beam" else [*hypotheses, *samples]
+        yield chosen(line, candidates, samples)
 
 
 def by_expected_utility(
@@ -87,13 +75,8 @@ def by_expected_utility(
     Ties go to the likelier candidate.  If a text has several spellings in pieces, the likeliest is
     returned.
 
-    Args:
-        candidates: the translations to choose from.
-        samples: of the model, repeated as often as they were drawn.
-        utility: compares texts.
-
-    Returns:
-        Translations whose score is the expected utility, 0 to 100.
+    Their score is the expected utility, 0 to 100.  Samples are repeated as often as they were
+    drawn.
     """
     texts: dict[str, Translation] = {}
     for one in candidates:
@@ -144,7 +127,3 @@ def check_compared(vocabularies: Vocabularies, reads_source: bool) -> None:
     raise ConfigError(
         "mbr: this model writes trees, which cannot be compared as text; leave it out"
     )
-
-
-def _nobody(_: int) -> None:
-    """Ignore progress."""

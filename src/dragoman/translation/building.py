@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast, get_args
 
 import torch
+from typing_extensions import override
 
 from dragoman.core.lasting_pool import LastingPool
 from dragoman.core.processes import WorkerPool
@@ -79,7 +80,7 @@ def _searching_engine(opened: OpenSystem) -> Engine:
     return torch_engine(opened)
 
 
-class WorkerEngine:
+class WorkerEngine(Engine):
     """Searches in several processes, each with the models and one thread.
 
     When a process is killed, for example for lack of memory, all are replaced by new ones, which
@@ -90,8 +91,6 @@ class WorkerEngine:
         workers: number of processes.
     """
 
-    has_token_scores = True
-
     def __init__(self, system: TranslationSystem, workers: int) -> None:
         self._ahead = workers * _AHEAD
         self._pool = LastingPool(
@@ -101,6 +100,7 @@ class WorkerEngine:
         )
         self._pool.start()
 
+    @override
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
@@ -114,10 +114,11 @@ class WorkerEngine:
         yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
 
     @property
+    @override
     def is_ready(self) -> bool:
-        """See :class:`dragoman.translation.engines.engine.MayBeAway`."""
         return self._pool.is_ready
 
+    @override
     def close(self) -> None:
         """End the processes once they have finished their current batches."""
         self._pool.close()

@@ -39,7 +39,7 @@ from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.weights import weights_digest
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engines.engine import Engine, MayBeAway, SearchedBatch, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.opening import OpenSystem
 
 log = logging.getLogger(__name__)
@@ -65,9 +65,7 @@ _NOT_SCORING = {
 def measure(hypothesis: Hypothesis, source: int) -> tuple[float, ...]:
     """The measurements of a hypothesis, as named by :data:`MEASUREMENTS`.
 
-    Args:
-        hypothesis: any that search returned.
-        source: number of pieces of its source, without the end symbol.
+    ``source`` is the number of pieces of its source, without the end symbol.
     """
     pieces = len(hypothesis.ids) + 1
     ratio = math.log(pieces / (source + 1))
@@ -113,6 +111,7 @@ class ConfidentEngine(Engine):
 
     def __init__(self, engine: Engine, calibration: Calibration, opened: OpenSystem) -> None:
         self._engine, self._calibration = engine, calibration
+        self.has_token_scores = engine.has_token_scores
         self._used = conditions_of(opened)
         # A setting added in a later Dragoman had its default.
         known = _scoring(SearchConfig()) | calibration.conditions.search
@@ -120,6 +119,7 @@ class ConfidentEngine(Engine):
         self._weights = np.array([calibration.weights[name] for name in MEASUREMENTS])
         self._warned: set[str] = set()
 
+    @override
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
@@ -138,16 +138,11 @@ class ConfidentEngine(Engine):
 
     @property
     @override
-    def has_token_scores(self) -> bool:
-        return self._engine.has_token_scores
-
-    @property
     def is_ready(self) -> bool:
-        """See :class:`dragoman.translation.engines.engine.MayBeAway`."""
-        return not isinstance(self._engine, MayBeAway) or self._engine.is_ready
+        return self._engine.is_ready
 
+    @override
     def close(self) -> None:
-        """Close the engine."""
         self._engine.close()
 
     def _confidence(self, hypothesis: Hypothesis, source: int) -> float:

@@ -7,26 +7,18 @@ to a server, and either leg of a pivot.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.context import ContextConfig, behind_context
-from dragoman.text.inline_tags import InlineTags
+from dragoman.text.context import behind_context
 from dragoman.text.terms.term_annotation import TermAnnotator
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
+from dragoman.translation.bayes_risk import check_compared, least_risk
 from dragoman.translation.engines.engine import Engine, TorchEngine
-from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import Constraints, Line, LineStream, TranslatedLine
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import Leg, PivotStream
-from dragoman.translation.preparation import (
-    LanguageReminder,
-    Preparation,
-    context_fitter,
-    reading_context,
-)
+from dragoman.translation.preparation import LineFormat, Preparation
 from dragoman.translation.terms import CountedAnnotation, lacking
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
@@ -39,29 +31,9 @@ class DirectTranslation:
     """Carries out the searches."""
     local: TorchEngine
     """The models in this process."""
-    vocabularies: Vocabularies
-    tags: tuple[str, ...] = ()
-    """Tags in front of each source."""
-    reminder: LanguageReminder | None = None
-    """Warns about lines that name no target language."""
-    annotate: TermAnnotator | None = None
-    """Annotates the terms in each source before it is encoded."""
-    context: ContextConfig | None = None
-    """The preceding lines that the models read with each line."""
-    inline_tags: InlineTags | None = None
-    """Maximum inline tags in a line; None if the models have learned none."""
+    line_format: LineFormat
     warns_of_unused: bool = True
     """Whether to warn at the end if no term to be annotated was in the lines."""
-
-    @property
-    def reads_source(self) -> bool:
-        """Whether this translates; False for a language model, which continues lines."""
-        return self.local.models[0].reads_source
-
-    @property
-    def position_limit(self) -> int | None:
-        """Maximum positions of a source or target, including the end symbol; None: unlimited."""
-        return self.local.scorer.position_limit
 
     def search(
         self,
@@ -70,20 +42,14 @@ class DirectTranslation:
         config: SearchConfig,
         first: Leg | None,
     ) -> Iterator[TranslatedLine]:
-        """Each line with its translations by any kind of search.
+        """Each line with its translations, by any kind of search.
 
-        Args:
-            lines: as in :meth:`stream`.
-            progress: as in :meth:`stream`.
-            config: settings of the search.
-            first: translates into the pivot language, from which these models translate.
-
-        Raises:
-            ConfigError: the search does not fit the models.
+        If ``first`` is given, it translates into the pivot language, from which these models
+        translate.
         """
         if config.mbr is not None:
-            check_compared(self.vocabularies, self.reads_source)
-            return BayesRiskStream(self.stream, config, progress).run(lines)
+            check_compared(self.line_format.vocabularies, self.line_format.reads_source)
+            return least_risk(self.stream, lines, progress, config)
         if first is None:
             return self.stream(lines, progress, config)
         onward = partial(self.stream, config=config)
@@ -102,61 +68,26 @@ class DirectTranslation:
             progress: called with the number of lines translated so far.
             config: settings of the search, without ``mbr``.
         """
-        annotate = None if self.annotate is None else CountedAnnotation(self.annotate)
-        prepare = Preparation(
-            self.vocabularies,
-            config,
-            self.position_limit,
-            self.reads_source,
-            self.tags,
-            reminder=self.reminder,
-            annotate=annotate,
-            context=self.context,
-        )
-        if self.context is not None:
-            lines = map(reading_context(self.context, self.vocabularies.source), lines)
-        copier = None if config.unknown == "mark" else self._copier(config)
+        line_format, counted = self.line_format, None
+        if isinstance(line_format.annotate, TermAnnotator):
+            counted = CountedAnnotation(line_format.annotate)
+        prepare = Preparation(replace(line_format, annotate=counted), config)
+        copier = None
+        if config.unknown == "copy":
+            check_copies(self.local.models, line_format.vocabularies, line_format.context)
+            copier = UnknownCopier(self.local, line_format, config)
 
         def finish(line: Line, hypotheses: list[Hypothesis]) -> list[Translation]:
             translations = [self._read(one, line.constraints) for one in hypotheses]
             return translations if copier is None else copier.of_line(line, translations)
 
         stream = LineStream(self.engine, config, prepare, finish, progress)
-        if annotate is not None and self.warns_of_unused:
-            stream.at_end = annotate.conclude
-        return stream.run(lines)
-
-    def _copier(self, config: SearchConfig) -> UnknownCopier:
-        """The copier that replaces unknown pieces of translations.
-
-        Raises:
-            ConfigError: no unknown pieces can occur, or no model has attention.
-        """
-        check_copies(self.local.models, self.vocabularies, self.context)
-        return UnknownCopier(
-            self.local,
-            self.vocabularies,
-            config.tokens_at_once,
-            context_fitter(self.context, self.vocabularies, config, self.position_limit),
-            tags=self.tags,
-            annotate=self.annotate,
-            has_inline_tags=self.inline_tags is not None,
-        )
-
-    def forced(self, search: SearchConfig) -> ForcedDecoder:
-        """The decoder that scores given translations, within the bounds of these settings."""
-        return ForcedDecoder(
-            self.local,
-            self.vocabularies,
-            search,
-            self.tags,
-            reminder=self.reminder,
-            annotate=self.annotate,
-            context=self.context,
-        )
+        if counted is not None and self.warns_of_unused:
+            stream.at_end = counted.conclude
+        return stream.run(line_format.lines_in_context(lines))
 
     def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
-        target, context = self.vocabularies.target, self.context
+        target, context = self.line_format.vocabularies.target, self.line_format.context
         separator = None if context is None else context.written_separator(target)
         ids = behind_context(hypothesis.ids, separator)
         text, scores = target.decode(ids), hypothesis.token_scores
@@ -166,7 +97,7 @@ class DirectTranslation:
             hypothesis.log_probability,
             target.pieces(ids),
             hypothesis.ended,
-            missing=lacking(constraints, text, has_inline_tags=self.inline_tags is not None),
+            missing=lacking(constraints, text, inline_tags=self.line_format.inline_tags),
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
             token_scores=None if scores is None else scores[len(hypothesis.ids) - len(ids) :],

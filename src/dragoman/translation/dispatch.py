@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
-from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
-from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.line_stream import Line, TranslatedLine, buffered, numbered
-from dragoman.translation.line_translator import LineTranslator
+from dragoman.translation.line_translator import LineCall, LineTranslator
 from dragoman.translation.outputs import Translation
 from dragoman.translation.terms import UseOfTerms, read_glossary
 from dragoman.translation.translator import Translator
 
 
 def translator_apart(system: TranslationSystem, where: str, decided: str) -> Translator:
-    """Open a translator for some of the lines of a text.
-
-    Args:
-        system: the description.
-        where: name of its section ``search`` in errors.
-        decided: the property decided line by line, such as "source language".
+    """Open a translator for lines of a text whose property ``decided`` is that of its system.
 
     Raises:
         ConfigError: its models read the preceding lines, which then are others.
@@ -87,42 +79,24 @@ class Dispatcher(LineTranslator):
             translator.close()
 
     @override
-    def stream_lines(
-        self,
-        lines: Iterable[str],
-        *,
-        prefix: str | Iterable[str] | None = None,
-        glossary: Glossary | Mapping[str, str | Sequence[str]] | Path | str | None = None,
-        numbers: Iterable[int] | None = None,
-        progress: Callable[[int], object] | None = None,
-        buffer_lines: int | None = None,
-        **options: Any,
-    ) -> Iterator[TranslatedLine]:
-        if progress is not None:
-            check_function(progress, "progress")
-        if glossary is not None:  # once, not for each buffer and group
-            options["glossary"] = read_glossary(glossary)
-        given = numbered(lines, "" if prefix is None else prefix, numbers)
+    def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
+        if call.glossary is not None:  # once, not for each buffer and group
+            options["glossary"] = read_glossary(call.glossary)
+        lines = numbered(call.lines, "" if call.prefix is None else call.prefix, call.numbers)
         others = next(iter(self._translators()))
-        size = others.configure(buffer_lines=buffer_lines).buffer_lines
-        return self._streamed(given, size, prefix is not None, progress, options)
+        size = others.configure(buffer_lines=options.pop("buffer_lines", None)).buffer_lines
+        return self._streamed(buffered(lines, size), call, options)
 
     def _streamed(
-        self,
-        lines: Iterator[Line],
-        size: int,
-        prefixed: bool,
-        progress: Callable[[int], object] | None,
-        options: dict[str, Any],
+        self, buffers: Iterator[list[Line]], call: LineCall, options: dict[str, Any]
     ) -> Iterator[TranslatedLine]:
         done, use = 0, UseOfTerms()
-        for buffer in buffered(lines, size):
+        for buffer in buffers:
             with use.counts():
-                translated = self._translated(buffer, prefixed, options)
+                translated = self._translated(buffer, call.prefix is not None, options)
             yield from map(TranslatedLine, buffer, translated)
             done += len(buffer)
-            if progress is not None:
-                progress(done)
+            call.progress(done)
         use.warn()
 
     def _translated(

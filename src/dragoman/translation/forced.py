@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from dragoman.core.arguments import check_lines, check_text
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.data.batches import make_batch
+from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.self_attention_recorder import self_attention
 from dragoman.search import SearchConfig, score_targets
-from dragoman.text.context import ContextConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
 from dragoman.translation.engines.engine import TorchEngine, evaluating
 from dragoman.translation.line_stream import group_by_length
 from dragoman.translation.outputs import Attention, Scored, Unscored
-from dragoman.translation.preparation import (
-    LanguageReminder,
-    as_read,
-    context_fitter,
-    context_reader,
-    texts_in_context,
-    unknown_language,
-)
+from dragoman.translation.preparation import LineFormat, unknown_language
 
 
 def check_attention(models: Sequence[TranslationModel]) -> None:
@@ -48,31 +39,16 @@ class ForcedDecoder:
 
     Args:
         engine: the scorer and its models.
-        vocabularies: of the models.
+        line_format: of the models.
         search: limits the length of lines and the size of batches.
-        tags: put in front of each source.
-        reminder: checks each source that is to be scored.
-        annotate: changes each source before it is encoded, for example annotates its terms.
-        context: the preceding lines that the models read with each line.
     """
 
-    def __init__(
-        self,
-        engine: TorchEngine,
-        vocabularies: Vocabularies,
-        search: SearchConfig,
-        tags: Sequence[str] = (),
-        *,
-        reminder: LanguageReminder | None = None,
-        annotate: Callable[[str], str] | None = None,
-        context: ContextConfig | None = None,
-    ) -> None:
-        self._engine, self._vocabularies, self._search = engine, vocabularies, search
-        self._tags, self._remind, self._annotate = tags, reminder, annotate
-        self._context = context
+    def __init__(self, engine: TorchEngine, line_format: LineFormat, search: SearchConfig) -> None:
+        self._engine, self._format, self._search = engine, line_format, search
+        self._vocabularies = line_format.vocabularies
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
-        """See :meth:`~dragoman.translation.translator.Translator.score`."""
+        """The result of ``ScoringTranslator.score``."""
         sources, targets = self._checked(sources, targets)
         source, target = self._encode_pairs(sources, targets)
         for side in (source, target):
@@ -84,11 +60,10 @@ class ForcedDecoder:
     def score_fit(
         self, sources: Sequence[str] | None, targets: Sequence[str]
     ) -> list[Scored | Unscored]:
-        """See :meth:`~dragoman.translation.translator.Translator.score_fit`."""
+        """The result of ``ScoringTranslator.score_fit``."""
         sources, targets = self._checked(sources, targets)
         sources, targets = self._pairs_in_context(sources, targets, each_alone=True)
-        read = as_read(self._tags, sources, self._annotate)
-        source = self._vocabularies.source.encode_batch(read)
+        source = self._vocabularies.source.encode_batch(self._format.as_read(sources))
         target = self._vocabularies.target.encode_batch(targets)
         problems = [
             self._problem(text, source_ids, target_ids)
@@ -109,7 +84,7 @@ class ForcedDecoder:
         self, sources: Sequence[str] | None, targets: Sequence[str]
     ) -> tuple[list[str], list[str]]:
         """As many sources as targets; for a language model, empty sources."""
-        reads_source = self._engine.models[0].reads_source
+        reads_source = self._format.reads_source
         if (sources is not None) != reads_source:
             raise ConfigError(
                 "this model translates: give sources too"
@@ -136,10 +111,7 @@ class ForcedDecoder:
         return None
 
     def check_shown(self, *, of_source: bool = True) -> None:
-        """Check that there is a single attention to show.
-
-        Args:
-            of_source: whether it is the attention over the source, or self-attention.
+        """Check that there is a single attention to show, over the source or self-attention.
 
         Raises:
             ConfigError: an ensemble, or a family without attention over the source.
@@ -154,25 +126,19 @@ class ForcedDecoder:
 
         Raises:
             DataError: the sentence is empty, or too long for the model.
-            UsageError: the sentence is not a string.
         """
-        lines = self._in_context([check_text(source, "source")])
-        (text,) = as_read(self._tags, lines, self._annotate)
+        lines = self._format.in_context([check_text(source, "source")])
+        (text,) = self._format.as_read(lines)
         ids = self._encode(self._vocabularies.source, text, "source")
         if not ids:
             raise DataError("source: it is empty; give a sentence")
         return ids
 
     def attention(self, source: Sequence[int], target: str) -> Attention:
-        """The only model's attention to a source, given by its ids, while it writes ``target``.
-
-        Raises:
-            DataError: the target is too long for the model.
-            UsageError: the target is not a string.
-        """
+        """The only model's attention to a source, given by its ids, while it writes ``target``."""
         target = check_text(target, "target")
-        if self._context is not None and self._context.target:
-            (target,) = self._in_context([target])
+        if (context := self._format.context) is not None and context.target:
+            (target,) = self._format.in_context([target])
         ids = self._encode(self._vocabularies.target, target, "target")
         return Attention(
             attended(self._engine, source, ids),
@@ -182,13 +148,7 @@ class ForcedDecoder:
         )
 
     def self_attention(self, source: Sequence[int], target: str | None) -> Attention:
-        """The self-attention between pieces of a source, given by its ids, or of a target.
-
-        Raises:
-            ConfigError: the model has no heads there that see the whole sentence.
-            DataError: the target is too long for the model.
-            UsageError: the target is not a string.
-        """
+        """The self-attention between pieces of a source, given by its ids, or of a target."""
         engine, (model,) = self._engine, self._engine.models
         ids: list[int] = []
         if target is not None:
@@ -212,19 +172,16 @@ class ForcedDecoder:
         sources, targets = self._pairs_in_context(sources, targets)
         source = self._encode_sources(sources)
         target = self._vocabularies.target.encode_batch(targets)
-        positions = self._engine.scorer.position_limit
-        fitter = context_fitter(self._context, self._vocabularies, self._search, positions)
-        if fitter is None:
+        if (fitter := self._format.fitter(self._search)) is None:
             return source, target
-        return fitter(as_read(self._tags, sources, self._annotate), targets, source, target)
+        return fitter(self._format.as_read(sources), targets, source, target)
 
     def _pairs_in_context(
         self, sources: list[str], targets: list[str], *, each_alone: bool = False
     ) -> tuple[list[str], list[str]]:
         """Both sides with their context; without context if each is a text by itself."""
-        if self._context is None:
+        if (reader := self._format.reader()) is None:
             return sources, targets
-        reader = context_reader(self._context, self._vocabularies.source)
         pairs = []
         for number, pair in enumerate(zip(sources, targets, strict=True)):
             if each_alone:
@@ -232,18 +189,15 @@ class ForcedDecoder:
             pairs.append(reader(number, *pair))
         return [source for source, _ in pairs], [target for _, target in pairs]
 
-    def _in_context(self, texts: list[str]) -> list[str]:
-        return texts_in_context(texts, self._context, self._vocabularies.source)
-
     def _encode_sources(self, sources: list[str]) -> list[list[int]]:
         """The ids of sources to score; warns about a source that names no target language."""
         vocabulary = self._vocabularies.source
-        encoded = vocabulary.encode_batch(as_read(self._tags, sources, self._annotate))
+        encoded = vocabulary.encode_batch(self._format.as_read(sources))
         for number, (text, ids) in enumerate(zip(sources, encoded, strict=True)):
             if reason := unknown_language(text, vocabulary):
                 raise DataError(f"line {number + 1}: {reason}")
-            if ids and self._remind is not None:
-                self._remind(number, ids)
+            if ids and (remind := self._format.reminder) is not None:
+                remind(number, ids)
         return encoded
 
     def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
@@ -254,7 +208,7 @@ class ForcedDecoder:
         return ids
 
     def _refusal(self, ids: Sequence[int]) -> str | None:
-        return self._search.refusal(len(ids), self._engine.scorer.position_limit)
+        return self._search.refusal(len(ids), self._format.positions)
 
 
 def score_encoded(
@@ -265,21 +219,12 @@ def score_encoded(
 ) -> list[Scored]:
     """Score each target as the translation of its source.
 
-    Args:
-        engine: the scorer and its models.
-        source: ids of each sentence, without begin and end symbol.
-        target: ids of their translations, also without these symbols.
-        batch_tokens: size of a batch, padding included.
+    Sources and targets are ids without begin and end symbols, ``batch_tokens`` the size of a batch,
+    padding included.
     """
     scored: list[Scored] = [Scored(0.0, 0)] * len(source)
-
-    def length(number: int) -> int:
-        return max(len(source[number]), len(target[number])) + 1
-
     with evaluating(engine.models):
-        for numbers in group_by_length(range(len(source)), length, batch_tokens):
-            batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
-            batch = batch.to(engine.device)
+        for numbers, batch in _batches(engine, source, target, batch_tokens):
             sums = score_targets(
                 engine.scorer,
                 batch.source,
@@ -290,6 +235,22 @@ def score_encoded(
             for number, log_probability in zip(numbers, sums.tolist(), strict=True):
                 scored[number] = Scored(log_probability, len(target[number]) + 1)
     return scored
+
+
+def _batches(
+    engine: TorchEngine,
+    source: Sequence[Sequence[int]],
+    target: Sequence[Sequence[int]],
+    batch_tokens: int,
+) -> Iterator[tuple[list[int], Batch]]:
+    """Pairs of similar length on the device of the models, with their numbers."""
+
+    def length(number: int) -> int:
+        return max(len(source[number]), len(target[number])) + 1
+
+    for numbers in group_by_length(range(len(source)), length, batch_tokens):
+        batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
+        yield numbers, batch.to(engine.device)
 
 
 def mean_attention(
@@ -322,20 +283,14 @@ def mean_attention(
         The number of a sentence, longest first, and its weights ``(target, source)`` in float32 on
         the CPU, end symbols included.
     """
-
-    def length(number: int) -> int:
-        return max(len(source[number]), len(target[number])) + 1
-
-    for numbers in group_by_length(range(len(source)), length, batch_tokens):
-        batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
-        batch = batch.to(engine.device)
-        found = []
+    for numbers, batch in _batches(engine, source, target, batch_tokens):
+        of_models = []
         with evaluating(engine.models), torch.inference_mode():
             for model in engine.models:
                 memory = model.encode(batch.source, batch.source_mask)
                 weights = model.attention_weights(batch.target_input, memory)
-                found.append(_chosen_heads(weights, layer, head).float().mean(1))
-        means = torch.stack(found).mean(0).cpu()  # (batch, target, source)
+                of_models.append(_chosen_heads(weights, layer, head).float().mean(1))
+        means = torch.stack(of_models).mean(0).cpu()  # (batch, target, source)
         for number, one in zip(numbers, means, strict=True):
             yield number, one[: len(target[number]) + 1, : len(source[number]) + 1]
 

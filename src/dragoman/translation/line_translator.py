@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, get_args
 
 from typing_extensions import Self
 
+from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
-from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine
 from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
+from dragoman.translation.terms import GivenGlossary
+
+
+class LineCall(NamedTuple):
+    """Arguments of :meth:`LineTranslator.stream_lines`, apart from the settings of the search."""
+
+    lines: Iterable[str]
+    prefix: str | Iterable[str] | None
+    glossary: GivenGlossary | None
+    numbers: Iterable[int] | None
+    progress: Callable[[int], object]
 
 
 class LineTranslator(ABC):
@@ -26,13 +36,12 @@ class LineTranslator(ABC):
     def search(self) -> SearchConfig:
         """Default settings, which a call may override."""
 
-    @abstractmethod
     def stream_lines(
         self,
         lines: Iterable[str],
         *,
         prefix: str | Iterable[str] | None = None,
-        glossary: Glossary | Mapping[str, str | Sequence[str]] | Path | str | None = None,
+        glossary: GivenGlossary | None = None,
         numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         **options: Any,
@@ -60,6 +69,14 @@ class LineTranslator(ABC):
         Raises:
             DragomanError: the errors of :meth:`translate_nbest`.
         """
+        if progress is not None:
+            check_function(progress, "progress")
+        show = progress or (lambda _: None)
+        return self._stream(LineCall(lines, prefix, glossary, numbers, show), options)
+
+    @abstractmethod
+    def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
+        """The lines of a call with their translations."""
 
     @abstractmethod
     def close(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -13,6 +13,7 @@ from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.context import ContextConfig, ContextFitter, ContextReader
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -39,20 +40,6 @@ def check_prefix(reads_source: bool, context: ContextConfig | None = None) -> No
         raise ConfigError(
             "prefix: a language model continues each line; put the prefix there instead"
         )
-
-
-def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
-    """Put tags in front of sources; empty sources stay empty."""
-    if not tags:
-        return texts
-    return [text if is_empty(text) else tagged(tags, text) for text in texts]
-
-
-def as_read(
-    tags: Sequence[str], texts: list[str], annotate: Callable[[str], str] | None
-) -> list[str]:
-    """Sources as the models read them: with tags in front, and terms annotated."""
-    return with_tags(tags, texts if annotate is None else [annotate(text) for text in texts])
 
 
 class LanguageReminder:
@@ -84,48 +71,85 @@ class LanguageReminder:
         )
 
 
-class Preparation:
-    """Encodes lines and decides which of them to translate.
+@dataclass(frozen=True)
+class LineFormat:
+    """How models read and write lines."""
 
-    Args:
-        vocabularies: of the models.
-        config: limits the length of lines.
-        positions: maximum that the models can read; None: unlimited.
-        reads_source: False for a language model, which continues the lines.
-        tags: put in front of each line; an empty line stays empty.
-        reminder: checks each line that is to be translated.
-        annotate: changes each line before it is encoded, for example annotates its terms.
-        context: included in the lines already; if it is too long, its farthest part is left out.
+    vocabularies: Vocabularies
+    reads_source: bool = True
+    """False for a language model, which continues lines."""
+    positions: int | None = None
+    """Maximum positions of a source or target, including the end symbol; None: unlimited."""
+    tags: tuple[str, ...] = ()
+    """Tags in front of each source."""
+    annotate: Callable[[str], str] | None = None
+    """Changes each source before it is encoded, for example annotates its terms."""
+    context: ContextConfig | None = None
+    """The preceding lines that the models read with each line."""
+    inline_tags: InlineTags | None = None
+    """Maximum inline tags in a line; None if the models have learned none."""
+    reminder: LanguageReminder | None = None
+    """Warns about lines that name no target language."""
+
+    def with_tags(self, texts: list[str]) -> list[str]:
+        """Put tags in front of sources; empty sources stay empty."""
+        if not self.tags:
+            return texts
+        return [text if is_empty(text) else tagged(self.tags, text) for text in texts]
+
+    def as_read(self, texts: list[str]) -> list[str]:
+        """Sources as the models read them: with tags in front, and terms annotated."""
+        return self.with_tags(texts if self.annotate is None else [*map(self.annotate, texts)])
+
+    def fitter(self, config: SearchConfig) -> ContextFitter | None:
+        """The function, if any, that shortens context as in training and to the positions."""
+        if self.context is None:
+            return None
+        limit = config.max_source_pieces
+        if self.positions is not None:
+            limit = min(limit, self.positions - 1)
+        return ContextFitter(self.context, self.vocabularies, limit)
+
+    def reader(self) -> ContextReader | None:
+        """The reader, if any, that gives the lines of a text their context, behind tags."""
+        if self.context is None:
+            return None
+        source = self.vocabularies.source
+        return ContextReader(self.context, source.pieces(source.tags))
+
+    def in_context(self, texts: Sequence[str]) -> list[str]:
+        """The lines of one text, each with its context, if the models read any."""
+        if (reader := self.reader()) is None:
+            return list(texts)
+        return [reader(number, text)[0] for number, text in enumerate(texts)]
+
+    def lines_in_context(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The lines of a text, as they come, each with its context, if the models read any."""
+        if (reader := self.reader()) is None:
+            return lines
+        return (replace(line, text=reader(line.number, line.text)[0]) for line in lines)
+
+
+class Preparation:
+    """Encodes lines, which have their context already, and decides which of them to translate.
+
+    If context is too long, its farthest part is left out.
 
     Raises:
         ConfigError: outputs must be trees, and the models write none.
     """
 
-    def __init__(
-        self,
-        vocabularies: Vocabularies,
-        config: SearchConfig,
-        positions: int | None,
-        reads_source: bool,
-        tags: Sequence[str] = (),
-        *,
-        reminder: LanguageReminder | None = None,
-        annotate: Callable[[str], str] | None = None,
-        context: ContextConfig | None = None,
-    ) -> None:
-        self._vocabularies, self._config = vocabularies, config
-        self._annotate = annotate
-        self._remind = reminder
-        self._positions, self._reads_source = positions, reads_source
-        self._tags = tags
+    def __init__(self, line_format: LineFormat, config: SearchConfig) -> None:
+        self._format, self._config = line_format, config
+        self._vocabularies = vocabularies = line_format.vocabularies
         # Ids of a line that is empty after the vocabulary's own normalisation.
-        self._empty = vocabularies.source.encode(" ".join(tags))
-        self._fitter = context_fitter(context, vocabularies, config, positions)
+        self._empty = vocabularies.source.encode(" ".join(line_format.tags))
+        self._fitter = line_format.fitter(config)
         self._symbols = TreeSymbols.of(vocabularies) if config.grammar == "trees" else None
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
-        texts = as_read(self._tags, [line.text for line in lines], self._annotate)
+        texts = self._format.as_read([line.text for line in lines])
         ids = self._vocabularies.source.encode_batch(texts)
         if (fitter := self._fitter) is not None:
             none: list[list[int]] = [[] for _ in texts]
@@ -134,20 +158,20 @@ class Preparation:
         prefixes = self._prefixes(ids, lines)
         wanted = []
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
-            if self._reads_source and (not source or source == self._empty):
+            if self._format.reads_source and (not source or source == self._empty):
                 continue  # an empty line stays empty, even with a prefix
             reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
             if reason is None:
                 wanted.append(place)
-                if self._remind is not None:
-                    self._remind(line.number, source)
+                if (remind := self._format.reminder) is not None:
+                    remind(line.number, source)
             else:
                 translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
         return EncodedLines(lines, ids, prefixes, translations, wanted)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
         """Ids at the beginning of outputs; a language model continues the lines themselves."""
-        if not self._reads_source:
+        if not self._format.reads_source:
             return ids
         if not any(line.prefix for line in lines):
             return None
@@ -158,15 +182,15 @@ class Preparation:
 
     def _refusal(self, source: list[int], line: Line, prefix: list[int]) -> str | None:
         """Why a line cannot be translated."""
-        if reason := self._config.refusal(len(source), self._positions):
+        if reason := self._config.refusal(len(source), self._format.positions):
             return reason
         if self._symbols is not None and (reason := self._no_tree(self._symbols, source, line)):
             return reason
-        if not self._reads_source:
+        if not self._format.reads_source:
             return None  # a language model's prefix is the line itself
         if reason := unknown_language(line.text, self._vocabularies.source):
             return reason
-        if reason := self._config.refusal(len(prefix), self._positions):
+        if reason := self._config.refusal(len(prefix), self._format.positions):
             return f"prefix: {reason}"
         return unwritable(line.prefix, prefix, self._vocabularies.target)
 
@@ -175,8 +199,8 @@ class Preparation:
         if line.prefix:
             return "prefix: search.grammar decides how a tree begins; leave one of them out"
         limit = self._config.longest(len(source))
-        if self._positions is not None:  # the begin symbol takes one of them
-            limit = min(limit, self._positions - 1)
+        if self._format.positions is not None:  # the begin symbol takes one of them
+            limit = min(limit, self._format.positions - 1)
         words = int(symbols.count_words(torch.tensor([source])))
         if words + SMALLEST <= limit:
             return None
@@ -185,46 +209,6 @@ class Preparation:
             f"at most {limit}; split the line, or raise search.extra_length, maximum_length or "
             "model.max_positions"
         )
-
-
-def context_fitter(
-    context: ContextConfig | None,
-    vocabularies: Vocabularies,
-    config: SearchConfig,
-    positions: int | None,
-) -> ContextFitter | None:
-    """The function, if any, that shortens context as in training and to the models' positions."""
-    if context is None:
-        return None
-    limit = config.max_source_pieces
-    return ContextFitter(
-        context, vocabularies, limit if positions is None else min(limit, positions - 1)
-    )
-
-
-def context_reader(context: ContextConfig, vocabulary: Vocabulary) -> ContextReader:
-    """The reader that gives lines their context, behind the tags of a vocabulary."""
-    return ContextReader(context, vocabulary.pieces(vocabulary.tags))
-
-
-def reading_context(context: ContextConfig, vocabulary: Vocabulary) -> Callable[[Line], Line]:
-    """A function that gives each line of a text its context, if called with them in order."""
-    reader = context_reader(context, vocabulary)
-
-    def in_context(line: Line) -> Line:
-        return replace(line, text=reader(line.number, line.text)[0])
-
-    return in_context
-
-
-def texts_in_context(
-    texts: Sequence[str], context: ContextConfig | None, vocabulary: Vocabulary
-) -> list[str]:
-    """The lines of one text, each with its context, if ``context`` is given."""
-    if context is None:
-        return list(texts)
-    reader = context_reader(context, vocabulary)
-    return [reader(number, text)[0] for number, text in enumerate(texts)]
 
 
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
@@ -236,11 +220,11 @@ def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
         return None  # nearly every line
     known = vocabulary.pieces(vocabulary.tags)
     for tag in text.split():
-        found = LANGUAGE_TAG.fullmatch(tag)
         if tag in known:
             continue
+        named = LANGUAGE_TAG.fullmatch(tag)
         has_some = any(map(LANGUAGE_TAG.fullmatch, known))
-        if found is None or not (has_some or is_language_tag(found[1])):
+        if named is None or not (has_some or is_language_tag(named[1])):
             return None
         there = ", ".join(known) or "none"
         return f"the model has no tag {tag}; tags there: {there}{meant(tag, known)}"

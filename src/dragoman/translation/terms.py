@@ -13,7 +13,8 @@ from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
-from dragoman.text.inline_tags import without_tags
+from dragoman.text.context import ContextConfig
+from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
@@ -24,6 +25,8 @@ from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
 
 log = logging.getLogger(__name__)
 
+GivenGlossary = Glossary | Mapping[str, str | Sequence[str]] | Path | str
+"""A glossary, the translations of each term, or a file."""
 _ENOUGH_LINES = 20
 """Lines after which a glossary that matches none of them is probably the wrong one."""
 _text_in_parts: ContextVar[UseOfTerms | None] = ContextVar("text_in_parts", default=None)
@@ -37,9 +40,8 @@ class TermDemands:
         terms: of the translations.
         source: vocabulary of the lines; its tags in front of a line do not belong to the text.
         speller: of the translations.
-        has_inline_tags: whether a line may have symbols of inline tags, which are not text.
-        separator: between the context of a line and the sentence itself; None if lines have no
-            context.
+        context: of the lines, behind which the sentence itself comes.
+        inline_tags: that lines may have, whose symbols are not text.
     """
 
     def __init__(
@@ -47,12 +49,11 @@ class TermDemands:
         terms: Terminology,
         source: Vocabulary,
         speller: PhraseSpeller,
-        *,
-        has_inline_tags: bool = False,
-        separator: str | None = None,
+        context: ContextConfig | None = None,
+        inline_tags: InlineTags | None = None,
     ) -> None:
-        self._terms, self._speller = terms, speller
-        self._has_inline_tags, self._separator = has_inline_tags, separator
+        self._terms, self._speller, self._inline_tags = terms, speller, inline_tags
+        self._separator = None if context is None else context.separator
         self._tags = frozenset(source.pieces(source.tags))
         self._lines = self._found = 0
 
@@ -66,13 +67,13 @@ class TermDemands:
             text = line.text
             if self._separator is not None:  # terms of the context are not translated here
                 text = text.rpartition(self._separator)[2]
-            if self._has_inline_tags:
+            if self._inline_tags is not None:
                 text = without_tags(text)
-            found = self._terms.constraints(text, self._tags)
+            demanded = self._terms.constraints(text, self._tags)
         except DataError as error:
             raise DataError(f"line {line.number + 1}: {error}") from error
-        self._lines, self._found = self._lines + 1, self._found + len(found)
-        return replace(line, constraints=tuple(map(self._speller.as_decoded, found)))
+        self._lines, self._found = self._lines + 1, self._found + len(demanded)
+        return replace(line, constraints=tuple(map(self._speller.as_decoded, demanded)))
 
     def check(self, translated: TranslatedLine) -> None:
         """Warn about a translation that lacks required terms."""
@@ -98,11 +99,7 @@ class TermDemands:
 
 
 class CountedAnnotation:
-    """Annotates the terms of lines, and counts them.
-
-    Args:
-        annotate: annotates a line.
-    """
+    """Annotates the terms of lines, and counts them."""
 
     def __init__(self, annotate: TermAnnotator) -> None:
         self._annotate = annotate
@@ -156,15 +153,10 @@ class UseOfTerms:
             text.warn()
 
 
-def read_glossary(
-    given: Glossary | Mapping[str, str | Sequence[str]] | Path | str,
-    languages: tuple[str, str] | None = None,
-) -> Glossary:
+def read_glossary(given: GivenGlossary, languages: tuple[str, str] | None = None) -> Glossary:
     """Read a glossary from any form that callers may pass.
 
-    Args:
-        given: a glossary, a mapping, or a file.
-        languages: source and target language of a file, if they are known; TBX needs them.
+    A file of TBX needs the source and target language.
 
     Raises:
         DataError: a file cannot be read, or terms contradict each other.
@@ -188,18 +180,15 @@ def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def lacking(
-    constraints: Constraints, text: str, *, has_inline_tags: bool = False
+    constraints: Constraints, text: str, *, inline_tags: InlineTags | None = None
 ) -> tuple[str, ...] | None:
     """The names of the requirements that a translation does not meet; None without requirements.
 
-    Args:
-        constraints: the requirements.
-        text: the translation.
-        has_inline_tags: whether it may have symbols of inline tags, which are not text.
+    If the models have learned ``inline_tags``, their symbols in the translation are not text.
     """
     if constraints is None:
         return None
-    if has_inline_tags:
+    if inline_tags is not None:
         text = without_tags(text)
     return tuple(one.name for one in missing(constraints, text))
 
@@ -208,12 +197,6 @@ def check_terms(
     terms: Terminology, speller: PhraseSpeller, config: SearchConfig, engine: TorchEngine
 ) -> None:
     """Check that a search can use terms.
-
-    Args:
-        terms: of the translations.
-        speller: of the translations.
-        config: of the search.
-        engine: the models that write the translations.
 
     Raises:
         ConfigError: the model is a language model, or outputs are sampled, or are trees.
@@ -240,12 +223,7 @@ def check_terms(
 
 
 def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> None:
-    """Check that every term of the glossaries fits into an output by itself.
-
-    Args:
-        terms: the glossaries.
-        speller: of the outputs.
-        limit: maximum output length in pieces.
+    """Check that every term of the glossaries fits into an output of ``limit`` pieces by itself.
 
     Raises:
         DataError: a term does not fit.

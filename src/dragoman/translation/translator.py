@@ -7,7 +7,7 @@ lines or their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from typing_extensions import Self, override
 
-from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
@@ -32,11 +31,11 @@ from dragoman.translation.building import build_engines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
-from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
+from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine, numbered
-from dragoman.translation.line_translator import ScoringTranslator
+from dragoman.translation.line_translator import LineCall, ScoringTranslator
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -46,11 +45,7 @@ from dragoman.translation.opening import (
     system_of,
 )
 from dragoman.translation.pivot import check_ranks
-from dragoman.translation.preparation import (
-    LanguageReminder,
-    check_prefix,
-    texts_in_context,
-)
+from dragoman.translation.preparation import LanguageReminder, LineFormat, check_prefix
 from dragoman.translation.terms import (
     TermDemands,
     check_terms,
@@ -105,16 +100,17 @@ class Translator(ScoringTranslator):
         local = TorchEngine(
             scorer or own, models, vocabularies, inline_tags=inline_tags, context=context
         )
-        self._direct = DirectTranslation(
-            engine or local,
-            local,
+        line_format = LineFormat(
             vocabularies,
+            models[0].reads_source,
+            local.scorer.position_limit,
             tuple(tags),
-            reminder=reminder,
-            annotate=annotate,
-            context=context,
-            inline_tags=inline_tags,
+            annotate,
+            context,
+            inline_tags,
+            reminder,
         )
+        self._direct = DirectTranslation(engine or local, local, line_format)
         self.vocabularies = vocabularies
         self._search = (search or SearchConfig()).sized_for(local.device)
         self._prefix, self._pivot, self._closed = prefix, pivot, False
@@ -233,17 +229,23 @@ class Translator(ScoringTranslator):
     @property
     def reads_source(self) -> bool:
         """Whether this translates; False for a language model, which continues lines."""
-        return self._direct.reads_source
+        return self.line_format.reads_source
+
+    @property
+    def line_format(self) -> LineFormat:
+        """How the models read and write lines."""
+        return self._direct.line_format
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Tags in front of each source."""
-        return self._direct.tags
+        return self.line_format.tags
 
     def tagged(self, tags: Sequence[str]) -> Translator:
         """Copy this translator with other tags, known to the models; all else is shared."""
         other = copy(self)
-        other._direct = replace(self._direct, tags=tuple(tags))
+        line_format = replace(self.line_format, tags=tuple(tags))
+        other._direct = replace(self._direct, line_format=line_format)
         other._languages = None  # tags may select another language
         return other
 
@@ -263,19 +265,17 @@ class Translator(ScoringTranslator):
 
         If processes of ``workers`` were killed, the next call first starts new ones.
         """
-        if isinstance(self._direct.engine, MayBeAway) and not self._direct.engine.is_ready:
-            return False
-        return self._pivot is None or self._pivot.is_ready
+        return self._direct.engine.is_ready and (self._pivot is None or self._pivot.is_ready)
 
     @property
     def context(self) -> ContextConfig | None:
         """The preceding lines that the models read with each line."""
-        return self._direct.context
+        return self.line_format.context
 
     @property
     def inline_tags(self) -> InlineTags | None:
         """Maximum inline tags in a line; None if the models have learned none."""
-        return self._direct.inline_tags
+        return self.line_format.inline_tags
 
     @property
     def device(self) -> torch.device:
@@ -290,39 +290,24 @@ class Translator(ScoringTranslator):
     @property
     def position_limit(self) -> int | None:
         """Maximum positions of a source or target, including the end symbol; None: unlimited."""
-        return self._direct.position_limit
+        return self.line_format.positions
 
     @override
-    def stream_lines(
-        self,
-        lines: Iterable[str],
-        *,
-        prefix: str | Iterable[str] | None = None,
-        glossary: Glossary | Mapping[str, str | Sequence[str]] | Path | str | None = None,
-        numbers: Iterable[int] | None = None,
-        progress: Callable[[int], object] | None = None,
-        **options: Any,
-    ) -> Iterator[TranslatedLine]:
+    def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
         self._check_open()
-        prefix = self._prefix if prefix is None else prefix
+        prefix = self._prefix if call.prefix is None else call.prefix
         if prefix != "":
-            check_prefix(self.reads_source, self._direct.context)
-        given = numbered(lines, prefix, numbers)
-        if progress is not None:
-            check_function(progress, "progress")
+            check_prefix(self.reads_source, self.context)
+        given = numbered(call.lines, prefix, call.numbers)
         config = self.configure(**options)
         terms = self._terms
-        if glossary is not None:
-            terms = terms.also(read_glossary(glossary, self._languages))
+        if call.glossary is not None:
+            terms = terms.also(read_glossary(call.glossary, self._languages))
         demands = None
         if terms:
             check_terms(terms, self._speller, config, self._direct.local)
-            reader, context = self._pivot or self, self._direct.context
-            demands = TermDemands(
-                *(terms, reader.vocabularies.source, self._speller),
-                has_inline_tags=self._direct.inline_tags is not None,
-                separator=None if context is None else context.separator,
-            )
+            source = (self._pivot or self).vocabularies.source
+            demands = TermDemands(terms, source, self._speller, self.context, self.inline_tags)
             given = map(demands.demand, given)
         # TermDemands itself warns about a glossary whose terms occur in no line.
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
@@ -330,8 +315,7 @@ class Translator(ScoringTranslator):
         if self._pivot is not None:
             shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
             first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
-        translated = direct.search(given, progress or (lambda _: None), config, first)
-        return self._checked(translated, demands)
+        return self._checked(direct.search(given, call.progress, config, first), demands)
 
     def _checked(
         self, translated: Iterator[TranslatedLine], demands: TermDemands | None
@@ -355,7 +339,7 @@ class Translator(ScoringTranslator):
 
         The returned lines are translated as they are, regardless of lines translated before them.
         """
-        return texts_in_context(lines, self._direct.context, self.vocabularies.source)
+        return self.line_format.in_context(lines)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -373,7 +357,7 @@ class Translator(ScoringTranslator):
     def _forced(self, wanted: str) -> ForcedDecoder:
         self._check_open()
         self.check_direct(wanted)
-        return self._direct.forced(self.search)
+        return ForcedDecoder(self._direct.local, self.line_format, self.search)
 
     def _check_open(self) -> None:
         if self._closed:

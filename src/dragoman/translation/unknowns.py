@@ -7,14 +7,15 @@ Attention gives the alignment, as in Jean et al. 2015 (arXiv:1412.2007), section
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
-from dragoman.text.context import ContextConfig, ContextFitter
+from dragoman.search import SearchConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.tokens import words_of
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans, words_at
@@ -24,7 +25,7 @@ from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
-from dragoman.translation.preparation import with_tags
+from dragoman.translation.preparation import LineFormat
 from dragoman.translation.terms import lacking
 
 
@@ -67,51 +68,33 @@ class UnknownCopier:
 
     Args:
         engine: the models, whose attention is read.
-        vocabularies: of the models.
-        batch_tokens: size of a batch, padding included.
-        fitter: shortens the context of lines that are too long with it, if there is context.
-        tags: put in front of each line.
-        annotate: changes each line before it is encoded.
-        has_inline_tags: whether translations may have symbols of inline tags, which are not text.
+        line_format: of the models.
+        config: limits sizes of batches and lines.
     """
 
-    def __init__(
-        self,
-        engine: TorchEngine,
-        vocabularies: Vocabularies,
-        batch_tokens: int,
-        fitter: ContextFitter | None = None,
-        *,
-        tags: Sequence[str] = (),
-        annotate: Callable[[str], str] | None = None,
-        has_inline_tags: bool = False,
-    ) -> None:
-        self._engine, self._vocabularies, self._size = engine, vocabularies, batch_tokens
-        self._fitter, self._has_inline_tags = fitter, has_inline_tags
-        self._tags, self._annotate = tags, annotate
+    def __init__(self, engine: TorchEngine, line_format: LineFormat, config: SearchConfig) -> None:
+        self._engine, self._format, self._size = engine, line_format, config.tokens_at_once
+        self._vocabularies, self._fitter = line_format.vocabularies, line_format.fitter(config)
 
     def of_line(self, line: Line, translations: Sequence[Translation]) -> list[Translation]:
         """The translations of a line without unknown pieces, with their missing terms updated."""
-        text = line.text if self._annotate is None else self._annotate(line.text)
-        (whole,) = with_tags(self._tags, [text])
+        annotate = self._format.annotate
+        text = line.text if annotate is None else annotate(line.text)
+        (whole,) = self._format.with_tags([text])
         return [
             one if one is before else replace(one, missing=self._lacking(line, one))
             for one, before in zip(self(text, whole, translations), translations, strict=True)
         ]
 
     def _lacking(self, line: Line, translation: Translation) -> tuple[str, ...] | None:
-        has_inline_tags = self._has_inline_tags
-        return lacking(line.constraints, translation.text, has_inline_tags=has_inline_tags)
+        return lacking(line.constraints, translation.text, inline_tags=self._format.inline_tags)
 
     def __call__(
         self, line: str, as_read: str, translations: Sequence[Translation]
     ) -> list[Translation]:
         """The translations of a line without unknown pieces.
 
-        Args:
-            line: as the user gave it.
-            as_read: as the model reads it: with tags in front, and all of its context.
-            translations: those of the line.
+        ``as_read`` is the line as the model reads it: with tags in front, and all of its context.
         """
         ids = [self._vocabularies.target.ids(one.pieces) for one in translations]
         found = list(translations)

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from typing_extensions import override
+
 from dragoman.core.errors import ConfigError, MissingExtraError
-from dragoman.models.families.transformer import (
-    Transformer,
-)
+from dragoman.models.families.transformer import Transformer
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.degenerate import Bounds, without_faults
@@ -34,7 +34,7 @@ from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
-from dragoman.translation.engines.engine import SearchedBatch, SourceBatch, bounds_of
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, bounds_of
 
 try:
     import ctranslate2
@@ -47,7 +47,7 @@ _SIMILAR = 16  # source lengths, in pieces, that are searched with one limit
 _NO_LOOP = 3  # every loop has the same three pieces twice
 
 
-class CTranslate2Engine:
+class CTranslate2Engine(Engine):
     """Searches with a converted model.
 
     Args:
@@ -101,10 +101,10 @@ class CTranslate2Engine:
         self._characters = ByteSymbols.of(vocabularies.target)
         self._unwritable = unwritable_pieces(vocabularies.target)
 
+    @override
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Search batches in parallel."""
         if config.coverage_penalty:
             raise ConfigError(
                 "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
@@ -133,8 +133,8 @@ class CTranslate2Engine:
         while pending:
             yield self._searched(*pending.popleft(), config)
 
+    @override
     def close(self) -> None:
-        """Free the converted model's memory."""
         self._translator.unload_model()
 
     def _searched(

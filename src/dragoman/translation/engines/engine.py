@@ -7,13 +7,15 @@ among processes, another runs a converted model in CTranslate2.
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import NotEnoughMemoryError, is_out_of_memory, memory_words
@@ -89,13 +91,21 @@ def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
     ]
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Searches for translations."""
 
-    @property
-    def has_token_scores(self) -> bool:
-        """Whether hypotheses have the log-probability of each of their ids."""
+    has_token_scores = True
+    """Whether hypotheses have the log-probability of each of their ids."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a search begins at once; a search may begin, or fail, before this is True.
+
+        It does not, for example, after processes that search were killed.
+        """
+        return True
+
+    @abstractmethod
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
@@ -107,21 +117,12 @@ class Engine(Protocol):
             ConfigError: the engine cannot do what ``config`` asks for.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - nothing to release
         """Release the engine's resources for good; closing twice is harmless."""
 
 
-@runtime_checkable
-class MayBeAway(Protocol):
-    """An engine that cannot search for a while, for example after its processes were killed."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether a search begins at once; a search may begin, or fail, before this is True."""
-
-
-class TorchEngine:
-    """Searches with a scorer in this process.
+class TorchEngine(Engine):
+    """Searches with a scorer in this process; the models belong to the caller.
 
     Models in training may be given: they are in evaluation mode only during each batch.
 
@@ -170,18 +171,16 @@ class TorchEngine:
                 scorer, target, self._tag_symbols, separator, self._characters
             )
 
-    has_token_scores = True
-
     @property
     def device(self) -> torch.device:
         """The device of the models."""
         first = next((p for model in self.models for p in model.parameters()), None)
         return torch.device("cpu") if first is None else first.device
 
+    @override
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Search batch by batch, dividing a batch that does not fit into memory."""
         for batch in batches:
             found = self._fitting(batch, partial(self._searched, config=config))
             yield SearchedBatch(batch, found)
@@ -263,9 +262,6 @@ class TorchEngine:
         """
         assert self._vocabularies is not None, "whoever asks for a grammar gives them"
         return TreeSymbols.of(self._vocabularies)
-
-    def close(self) -> None:
-        """Do nothing: the models belong to the caller."""
 
 
 class FittingSearch:

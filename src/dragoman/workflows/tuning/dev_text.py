@@ -17,7 +17,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus import evaluation_examples, own_source, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.translation.preparation import texts_in_context
+from dragoman.translation.preparation import LineFormat
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def _in_context(part: CorpusPart, context: ContextConfig, model: Path) -> dict[i
     Pairs that are left out belong to it: documents end at empty lines.
     """
     pairs = list(read_pairs(part))
-    vocabulary = vocabularies_of(model).source
-    texts = texts_in_context([pair.source for pair in pairs], context, vocabulary)
+    line_format = LineFormat(vocabularies_of(model), context=context)
+    texts = line_format.in_context([pair.source for pair in pairs])
     return {pair.line: text for pair, text in zip(pairs, texts, strict=True)}
 
 
