@@ -170,7 +170,6 @@ class Validation:
         return [sorted(by_length[rank::size]) for rank in range(size)]
 
     def _measure(self, translator: Translator, numbers: list[int]) -> dict[str, Any]:
-        """Log-probabilities and translations of some sentences."""
         sources = self._sources(translator, numbers)
         references = [self.references[number] for number in numbers]
         found: dict[str, Any] = {"scored": translator.score(sources, references)}
@@ -185,7 +184,6 @@ class Validation:
         return None if self.sources is None else [self.sources[number] for number in numbers]
 
     def _score(self, hypotheses: list[str]) -> Report:
-        """Metrics of the translations."""
         of_labels = metrics_of("labels", self._metrics)  # few labels differ by their nature
         judged = self._world.is_leader and of_labels != [*self._metrics]
         if judged and (warning := output_is_constant(hypotheses)):

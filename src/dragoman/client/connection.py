@@ -242,7 +242,6 @@ async def _split_lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 def _refusal(response: httpx.Response, url: str) -> ServiceError:
-    """The error for a response that refuses a request."""
     status = response.status_code
     try:
         problem = response.json()["error"]

@@ -19,9 +19,9 @@ from dragoman.translation.service.interface import (
     RefusedError,
     Rendering,
     TextRequest,
+    TextService,
     TranslatedSentence,
     TranslatedText,
-    TranslationService,
 )
 from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import PLACEHOLDER
@@ -36,7 +36,7 @@ ContentFormat = Literal["text", "html", "xml"]
 
 
 async def translate_contents(
-    service: TranslationService,
+    service: TextService,
     requests: Sequence[TextRequest],
     kind: ContentFormat = "text",
     markup: MarkupOptions | None = None,
@@ -82,7 +82,7 @@ async def translate_contents(
 
 
 async def _translate_plain(
-    service: TranslationService, requests: Sequence[TextRequest], seconds: float | None
+    service: TextService, requests: Sequence[TextRequest], seconds: float | None
 ) -> list[TranslatedText]:
     translated = await service.translate(requests, seconds=seconds)
     size = sum(len(request.text) * request.nbest for request in requests)

@@ -27,8 +27,8 @@ from dragoman.documents.written_check import CHANGED, CheckedFile, checked
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,
+    TextService,
     TranslatedText,
-    TranslationService,
 )
 from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import strays
@@ -98,7 +98,7 @@ translation is empty, or it could not be written."""
 
 
 async def translate_file(
-    service: TranslationService,
+    service: TextService,
     name: str,
     content: bytes,
     request: TextRequest,
@@ -195,7 +195,7 @@ async def _opened(read: Callable[[bytes], OpenDocument], content: bytes) -> Open
 
 
 async def _requests_of(
-    service: TranslationService, request: TextRequest, document: OpenDocument
+    service: TextService, request: TextRequest, document: OpenDocument
 ) -> tuple[list[TextRequest], str]:
     """The texts of a document as requests, and its language."""
     (detection,) = await detections(service, [request], [document.texts])
@@ -272,7 +272,7 @@ def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[
 
 
 async def _translated(
-    service: TranslationService,
+    service: TextService,
     requests: Sequence[TextRequest],
     end: float,
     *,
@@ -296,7 +296,7 @@ async def _translated(
 
 
 async def _patiently(
-    service: TranslationService, requests: Sequence[TextRequest], end: float
+    service: TextService, requests: Sequence[TextRequest], end: float
 ) -> list[TranslatedText]:
     """The translations of a part of a file, which waits until the queue has room."""
     for _ in range(_TRIES):

@@ -149,7 +149,6 @@ class ObjectiveValidation(Validation):
         }
 
     def _totals(self, model: TranslationModel) -> list[float]:
-        """The totals of this process's share."""
         names, device = self._objective.totals, next(model.parameters()).device
         sums = torch.zeros(len(names), dtype=torch.float64, device=device)
         model.eval()

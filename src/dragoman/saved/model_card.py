@@ -124,7 +124,6 @@ def model_card(
 
 
 def _title(config: SavedConfig) -> tuple[str, str]:
-    """The heading, and the kind of model."""
     if not config.translates:
         read = dict.fromkeys(one.source_language for one in config.directions)
         return ", ".join(read or [config.source_language]), "masked language"
@@ -171,7 +170,6 @@ def _use(config: SavedConfig) -> str:
 
 
 def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
-    """The training text, and its licences."""
     parts = list(dict.fromkeys(parts))
     if not parts and earlier:
         return "Those of what it was made from, below."

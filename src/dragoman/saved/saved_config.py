@@ -140,24 +140,20 @@ def _inline_tags_among(tags: frozenset[str]) -> InlineTags | None:
 
 
 def _directions(parts: Sequence[CorpusPart], languages: tuple[str, str]) -> tuple[Direction, ...]:
-    """The directions that a run is trained for, each once."""
     found = [part.resolved(*languages).direction for part in parts]
     return tuple(one for number, one in enumerate(found) if one not in found[:number])
 
 
 def _objective(values: Mapping[str, Any]) -> str | None:
-    """The kind of the objective, if one is named."""
     kind = (_section(values, "training", "objective") or {}).get("kind")
     return kind if isinstance(kind, str) else None
 
 
 def _start(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The parent model, if training started from another model."""
     return _section(values, "training", "start_from")
 
 
 def _section(values: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
-    """A section within sections; None if it is absent."""
     found: Any = values
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None

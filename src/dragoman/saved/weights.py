@@ -42,7 +42,6 @@ def write_tensors(
 
 
 def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header and the data of a file of safetensors."""
     end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
 

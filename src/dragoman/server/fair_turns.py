@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from dragoman.translation.service.interface import (
     Detection,
-    Pairing,
     TextRequest,
-    TranslatedSentence,
+    TextService,
     TranslatedText,
-    TranslationService,
 )
 
 _LONGEST_WAITING = 3
@@ -78,16 +78,17 @@ class FairTurns:
         self._waiting.pop(place).turn.set_result(None)
 
 
-class TurnTakingService:
+class TurnTakingService(TextService):
     """A service that translates a file in turns with others."""
 
-    def __init__(self, service: TranslationService, turns: FairTurns) -> None:
+    def __init__(self, service: TextService, turns: FairTurns) -> None:
         self._service, self._turns, self._had = service, turns, 0
 
+    @override
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
-        """See :meth:`TranslationService.translate`; the time limit begins with the turn."""
+        """Translate texts; the time limit begins with the turn."""
         size = sum(len(one.text) for one in requests)
         if not self._had and size <= _SMALL:
             self._had = size
@@ -96,28 +97,6 @@ class TurnTakingService:
             self._had += size
             return await self._service.translate(requests, seconds=seconds)
 
-    def directions(self) -> list[Pairing]:
-        """See :meth:`TranslationService.directions`."""
-        return self._service.directions()
-
-    def is_ready(self) -> bool:
-        """See :meth:`TranslationService.is_ready`."""
-        return self._service.is_ready()
-
-    def tags(self, direction: Pairing) -> tuple[str, ...]:
-        """See :meth:`TranslationService.tags`."""
-        return self._service.tags(direction)
-
-    def stream(
-        self, request: TextRequest, *, seconds: float | None = None
-    ) -> AsyncIterator[TranslatedSentence]:
-        """See :meth:`TranslationService.stream`."""
-        return self._service.stream(request, seconds=seconds)
-
-    async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """See :meth:`TranslationService.detect`."""
-        return await self._service.detect(texts)
-
+    @override
     async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
-        """See :meth:`TranslationService.detect_sources`."""
         return await self._service.detect_sources(texts, target)

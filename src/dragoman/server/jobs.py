@@ -364,7 +364,6 @@ def _options(request: TextRequest) -> Mapping[str, Any]:
 
 
 def _request(job: DocumentJob) -> TextRequest:
-    """The request with the options of a job."""
     kept = {name: job.options[name] for name in _KEPT_OPTIONS if name in job.options}
     kept["tags"] = tuple(kept.get("tags", ()))
     terms = [

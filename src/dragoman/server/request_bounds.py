@@ -155,7 +155,6 @@ class _Exchange:
                 await self._refuse(self._late(), 503, unread=unread)
 
     def _late(self) -> RefusedError:
-        """The error for a request whose time is up."""
         if self._bounds._admission.is_closed:
             return self._bounds._admission.ending_error
         seconds = self._limits.seconds

@@ -11,7 +11,7 @@ from dragoman.documents.marks.learned_places import tag_spans
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
-from dragoman.translation.service.interface import Detection, TextRequest, TranslationService
+from dragoman.translation.service.interface import Detection, TextRequest, TextService
 from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import is_protected
 
@@ -25,7 +25,7 @@ def texts_or_none(texts: Sequence[MarkedText]) -> Sequence[MarkedText]:
 
 
 async def detections(
-    service: TranslationService,
+    service: TextService,
     requests: Sequence[TextRequest],
     documents: Sequence[Sequence[MarkedText]],
 ) -> list[Detection | None]:

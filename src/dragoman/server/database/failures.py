@@ -139,7 +139,6 @@ def _damage(said: str, state: str | None) -> str | None:
 
 
 def _is_unreachable(error: DBAPIError, state: str | None) -> bool:
-    """Whether the connection failed, was refused, or was lost."""
     # 08: connection exceptions, 28: invalid authorisation, 3D: no such database, 53: too many
     # connections or no memory, 57P: the server is shutting down.
     known = ("08", "28", "3D", "53", "57P")

@@ -223,7 +223,6 @@ class JobShelf(Shelf):
 
 
 def _unfinished(session: Session) -> int:
-    """The number of jobs that are queued or being translated."""
     wanted = select(func.count()).where(DocumentJob.state.in_(_UNFINISHED))
     return session.scalars(wanted).one()
 

@@ -15,7 +15,7 @@ from dragoman.server.database.server_store import in_thread
 from dragoman.server.deepl.entries import FORMATS, Entry, read_entries, tsv
 from dragoman.server.deepl.languages import glossary_direction, glossary_pairs
 from dragoman.server.deepl.parameters import DeepLParameters, Key, Owner, Parameters, invalid
-from dragoman.server.dependencies import Dependencies, Server
+from dragoman.server.dependencies import Server
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 _TSV = "text/tab-separated-values"
@@ -31,7 +31,7 @@ router = APIRouter()
 class _Glossaries:
     """The glossaries of a key; refuses requests for missing glossaries and dictionaries."""
 
-    def __init__(self, server: Dependencies, owner: int | None) -> None:
+    def __init__(self, server: Server, owner: Owner) -> None:
         self._store, self._owner = server.store, owner
 
     async def create(
@@ -87,11 +87,7 @@ class _Glossaries:
             raise _no_dictionary(direction)
 
 
-async def _glossaries(server: Server, owner: Owner) -> _Glossaries:
-    return _Glossaries(server, owner)
-
-
-Glossaries = Annotated[_Glossaries, Depends(_glossaries)]
+Glossaries = Annotated[_Glossaries, Depends()]
 
 
 @router.get("/v2/glossary-language-pairs")

@@ -145,7 +145,6 @@ _QUOTA_EXCEEDED = 456  # not a standard HTTP status
 
 
 def _header_secret(request: Request) -> str | None:
-    """The key in the header of a request, if any."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() or None if scheme.lower() == _SCHEME else None
 

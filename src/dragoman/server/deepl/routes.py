@@ -112,7 +112,6 @@ DEEPL = Api("deepl", ("/v2", "/v3"), router, refuse)
 def _prepared(
     parameters: DeepLParameters, common: TextRequest, kind: ContentFormat, characters: int
 ) -> TextRequest:
-    """A complete request except for the text."""
     wanted = parameters.choice("split_sentences", tuple(_SPLITS))
     split = _SPLITS[wanted or ("nonewlines" if kind == "html" else "1")]
     # Ignored after the check, as models' output is never reformatted.

@@ -165,7 +165,6 @@ def _unreadable(request: Request, error: HTTPException) -> str:
 
 
 def _worded(error: RequestValidationError, kind: object) -> str:
-    """The problems of a request, in one line."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         problem = first.get("ctx", {}).get("error", "it cannot be parsed")

@@ -108,14 +108,12 @@ async def usage(request: Request, server: Server) -> UsageAnswer:
 
 
 async def _checked(server: Dependencies, body: GlossaryBody) -> tuple[Pairing, Entries]:
-    """The direction and the entries of a glossary, after checking them."""
     entries = tuple(body.entries.items())
     await in_thread(glossary_of, entries)  # thousands take seconds
     return known_direction(server.service, body.source, body.target), entries
 
 
 async def _shown(server: Dependencies, identifier: str, key: ApiKey | None) -> GlossaryAnswer:
-    """A glossary with its entries."""
     kept = await kept_glossary(server, identifier, key)
     entries = [
         await in_thread(

@@ -63,7 +63,6 @@ def _operations(spec: Schema) -> Iterator[tuple[str, str, Schema]]:
 def _section(
     method: str, path: str, operation: Schema, schemas: Mapping[str, Schema], address: str
 ) -> str:
-    """The section of a request: purpose, format and answer."""
     parts = [f"<h2><code>{_name(method, path)}</code></h2>", _prose(operation["description"])]
     if found := operation.get("parameters"):
         parts.append("<h3>Parameters</h3>" + _rows(map(_parameter, found)))
@@ -137,12 +136,10 @@ def _type(schema: Schema) -> str:  # noqa: PLR0911 - one for each kind of schema
 
 
 def _several(kind: str) -> str:
-    """The plural of a type, if it has a plural."""
     return f"{kind}s" if kind in ("string", "number", "whole number") else kind
 
 
 def _followed(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    """The schema that a reference names."""
     name = schema.get("$ref", "").rpartition("/")[2]
     return schemas[name] if name else schema
 
@@ -166,7 +163,6 @@ def _given(operation: Schema) -> list[str]:
 
 
 def _body(media: str, schema: Schema) -> list[str]:
-    """Options of curl for the body of a request."""
     if media == "multipart/form-data":
         fields = [(name, schema["properties"][name]) for name in schema["required"]]
         return [

@@ -120,7 +120,6 @@ def _read_files() -> dict[str, bytes]:
 
 
 def _digest(files: dict[str, bytes]) -> str:
-    """A digest of names and contents."""
     found = hashlib.sha256()
     for name, content in files.items():
         found.update(f"{name}\0{len(content)}\0".encode())

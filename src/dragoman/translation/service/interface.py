@@ -214,23 +214,11 @@ class TranslatedText:
         ]
 
 
-class TranslationService(Protocol):
-    """Translates texts in a set of directions.
+class TextService(Protocol):
+    """Translates whole texts, such as those of documents.
 
     Its methods are called in one event loop.  A caller that is cancelled leaves the queue.
     """
-
-    def directions(self) -> list[Pairing]:
-        """All pairs of languages, sorted: trained pairs and pairs through a pivot."""
-
-    def is_ready(self) -> bool:
-        """Whether there are directions, and texts in all of them are translated at once.
-
-        If processes that translate were killed, this call begins to start new ones.
-        """
-
-    def tags(self, direction: Pairing) -> tuple[str, ...]:
-        """Tags that requests in a direction may use, sorted."""
 
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
@@ -246,6 +234,37 @@ class TranslationService(Protocol):
                 ``too_large``, ``busy`` or ``timed_out``.
         """
 
+    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+        """The source language that :meth:`translate` assumes for each text if none is given.
+
+        The candidates are the languages translated into the target language, and that language
+        itself.  Each text is judged by itself; the others count only in cases of doubt.
+
+        Args:
+            texts: any texts.
+            target: language code, as clients write it.
+
+        Raises:
+            RefusedError: ``unsupported``, if nothing translates into the target language, or the
+                service cannot detect languages.
+        """
+
+
+class TranslationService(TextService, Protocol):
+    """Translates texts and streams in a set of directions that it knows."""
+
+    def directions(self) -> list[Pairing]:
+        """All pairs of languages, sorted: trained pairs and pairs through a pivot."""
+
+    def is_ready(self) -> bool:
+        """Whether there are directions, and texts in all of them are translated at once.
+
+        If processes that translate were killed, this call begins to start new ones.
+        """
+
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """Tags that requests in a direction may use, sorted."""
+
     def stream(
         self, request: TextRequest, *, seconds: float | None = None
     ) -> AsyncIterator[TranslatedSentence]:
@@ -260,21 +279,6 @@ class TranslationService(Protocol):
 
         Raises:
             RefusedError: ``unsupported``, if the service cannot detect languages.
-        """
-
-    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
-        """The source language that :meth:`translate` assumes for each text if none is given.
-
-        The candidates are the languages translated into the target language, and that language
-        itself.  Each text is judged by itself; the others count only in cases of doubt.
-
-        Args:
-            texts: any texts.
-            target: language code, as clients write it.
-
-        Raises:
-            RefusedError: ``unsupported``, if nothing translates into the target language, or the
-                service cannot detect languages.
         """
 
 
