@@ -31,7 +31,6 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
-    Side,
     State,
     TranslationModel,
 )
@@ -254,16 +253,6 @@ class ClassifierModel(TranslationModel):
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""
         return cast(Tensor, self.output(hidden))
-
-    def part_of(self, name: str) -> Part:
-        """The part given by the encoder's model."""
-        component, _, rest = name.partition(".")
-        return self.backbone.part_of(rest) if component == "backbone" else super().part_of(name)
-
-    def side_of(self, name: str) -> Side | None:
-        """The side given by the encoder's model."""
-        component, _, rest = name.partition(".")
-        return self.backbone.side_of(rest) if component == "backbone" else super().side_of(name)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """The encoder's auxiliary loss."""

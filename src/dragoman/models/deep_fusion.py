@@ -24,7 +24,7 @@ through their interface.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -38,7 +38,6 @@ from dragoman.models.interface import (
     FamilyConfig,
     Memory,
     Part,
-    Side,
     State,
     TranslationModel,
 )
@@ -169,6 +168,7 @@ class DeepFusion(TranslationModel):
 
     Config = DeepFusionConfig
     config: DeepFusionConfig
+    parts: ClassVar[Mapping[str, Part]] = {"fusion": "decoder"}
 
     def __init__(
         self, config: DeepFusionConfig, source_vocabulary: int, target_vocabulary: int
@@ -246,22 +246,6 @@ class DeepFusion(TranslationModel):
     def has_attention(self) -> bool:
         """Whether the translation model has attention."""
         return self.translation.has_attention()
-
-    def part_of(self, name: str) -> Part:
-        """The part given by either model; the weights that join them belong to the decoder."""
-        component, _, rest = name.partition(".")
-        if component not in self.config.components:
-            return "decoder"
-        found: TranslationModel = getattr(self, component)
-        return found.part_of(rest)
-
-    def side_of(self, name: str) -> Side | None:
-        """The side given by either model."""
-        component, _, rest = name.partition(".")
-        if component not in self.config.components:
-            return None
-        found: TranslationModel = getattr(self, component)
-        return found.side_of(rest)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """The loss of the translation model.

@@ -340,8 +340,18 @@ class TranslationModel(nn.Module, ABC):
         return self
 
     def part_of(self, name: str) -> Part:
-        """The part that ``name``, a parameter or persistent buffer, belongs to."""
-        return self.parts[name.partition(".")[0]]
+        """The part that ``name``, a parameter or persistent buffer, belongs to.
+
+        Components of a composed model keep their own parts.
+        """
+        first, _, rest = name.partition(".")
+        if (component := self._component(first)) is not None:
+            return component.part_of(rest)
+        return self.parts[first]
+
+    def _component(self, name: str) -> TranslationModel | None:
+        """The model that this one is composed of under this name, if any."""
+        return getattr(self, name) if name in self.config.components else None
 
     def common_name(self, name: str) -> str:
         """The name of a weight that has the same meaning in all families of an architecture."""
@@ -349,10 +359,12 @@ class TranslationModel(nn.Module, ABC):
 
     def side_of(self, name: str) -> Side | None:
         """The side whose pieces index the rows of the weight ``name``, if any."""
+        first, _, rest = name.partition(".")
+        if (component := self._component(first)) is not None:
+            return component.side_of(rest)
         if name == "source_embedding.weight":
             return "source"
-        output = name.partition(".")[0] == "output"
-        return "target" if output or name == "target_embedding.weight" else None
+        return "target" if first == "output" or name == "target_embedding.weight" else None
 
     def separate_layers(self) -> Iterator[nn.Module]:
         """The layers whose weights are used only within calls of the layer itself.
