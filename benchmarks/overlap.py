@@ -22,8 +22,7 @@ from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizers.adam import AdamConfig
 from dragoman.training.sharding.interface import Sharding
-from dragoman.training.sharding.overlap import OverlappingReplicas
-from dragoman.training.sharding.replicas import Replicas
+from dragoman.training.sharding.replicas import OverlappingReplicas, Replicas
 
 
 def main() -> None:

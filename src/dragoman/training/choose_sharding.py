@@ -10,8 +10,7 @@ from dragoman.training.distributed import World
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.gradient_sharding import GradientSharding
 from dragoman.training.sharding.interface import Sharding
-from dragoman.training.sharding.overlap import OverlappingReplicas
-from dragoman.training.sharding.replicas import Replicas
+from dragoman.training.sharding.replicas import OverlappingReplicas, Replicas
 from dragoman.training.sharding.state_sharding import StateSharding
 
 

@@ -40,7 +40,6 @@ from dragoman.training.checkpoint import (
 from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.consolidation import Consolidation
 from dragoman.training.distributed import World
-from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing, likelihood
 from dragoman.training.interruption import Interruption
 from dragoman.training.observers import Averages, Observer, Record
@@ -49,7 +48,7 @@ from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.steady_products import gains_from_steady_products, make_products_steady
-from dragoman.training.step_gradients import StepGradients
+from dragoman.training.step_gradients import FittingPasses, StepGradients
 from dragoman.training.tasks import LOSS, TOKENS, Task, TaskReaders
 
 MAX_ROLLBACKS = 3

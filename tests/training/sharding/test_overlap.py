@@ -21,8 +21,7 @@ from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizers.adam import AdamConfig
-from dragoman.training.sharding.overlap import OverlappingReplicas
-from dragoman.training.sharding.replicas import Replicas
+from dragoman.training.sharding.replicas import OverlappingReplicas, Replicas
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 

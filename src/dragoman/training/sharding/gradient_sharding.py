@@ -21,8 +21,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
 from dragoman.training.optimizers.interface import OptimizerConfig
 from dragoman.training.sharding.flat_layout import FlatLayout
-from dragoman.training.sharding.interface import most_passes
-from dragoman.training.sharding.overlap import HELD, PART_NUMBERS, turn_of
+from dragoman.training.sharding.interface import HELD, PART_NUMBERS, most_passes, turn_of
 from dragoman.training.sharding.state_sharding import StateSharding
 
 _IN_FLIGHT = 2

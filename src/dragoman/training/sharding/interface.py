@@ -9,12 +9,16 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from dragoman.models.interface import fixed_tensors
+from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.training.distributed import World
 from dragoman.training.sharding.flat_layout import check_shape
 
 AVERAGE = "average."
 """Prefix of the names of averaged weights in the optimizer state of a checkpoint."""
+PART_NUMBERS = 1 << 21
+"""Minimum gradients sent at once: 8 MB."""
+HELD = 2
+"""The turn of parts that are sent only after the backward pass."""
 
 
 class Sharding(Protocol):
@@ -162,3 +166,12 @@ def named_moments(moments: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
     """The tensors of a checkpoint whose names begin with ``kind``, by the rest of their names."""
     prefix = f"{kind}."
     return {n.removeprefix(prefix): t for n, t in moments.items() if n.startswith(prefix)}
+
+
+def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
+    """The turn in which the gradient of a parameter is sent.
+
+    0 for matrices of layers.  1 for biases and gains of all layers, which are adjacent.  2 for
+    embeddings and output, which wait for the end because the loss adds to them chunk by chunk.
+    """
+    return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
