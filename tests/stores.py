@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.store import Manifest, Store, StoredPart, StoreWriter, write_manifest
+from dragoman.data.store import Store, StoredPart, StoreWriter, write_manifest
 
 Pairs = Sequence[tuple[Sequence[int], Sequence[int]]]
 
@@ -45,17 +45,7 @@ def write_store(
             known = known.model_copy(update={"source_language": source, "target_language": target})
         parts.append(known)
         start += size
-    manifest = Manifest(
-        format=1,
-        pairs=writer.pairs,
-        max_pieces=1000,
-        parts=parts,
-        fingerprint="f",
-        settings="s",
-        inputs=[],
-        files=writer.files(),
-    )
-    write_manifest(directory, manifest)
+    write_manifest(directory, writer.manifest(parts, 1000, "settings"))
     return Store.open(directory)
 
 

@@ -15,7 +15,7 @@ from worlds import ALONE
 
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.data.counted_pieces import counted_pieces
+from dragoman.data.vocabularies import counted_pieces
 from dragoman.experiment import Experiment
 from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment

@@ -10,8 +10,7 @@ from typing import Any
 from dragoman.core.errors import DataError, DragomanError, SavedError
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY
 from dragoman.data.origin import describe, same_content
-from dragoman.data.prepare import known_inputs
-from dragoman.data.store import DATA_DIRECTORY
+from dragoman.data.store import DATA_DIRECTORY, known_inputs
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import completed, parent_of

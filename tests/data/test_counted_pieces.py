@@ -8,7 +8,7 @@ import pytest
 from stores import write_store
 
 from dragoman.data import store as stores
-from dragoman.data.counted_pieces import counted_pieces
+from dragoman.data.vocabularies import counted_pieces
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies

@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.notation import FAMILIES, Family, Notation
+from dragoman.text.percent_notations import FAMILIES, Family, Notation
 from dragoman.text.placeholder_notations import NOTATIONS, notation_pattern
 from dragoman.text.terms.terminology import Terminology
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +17,13 @@ def starts_of(lengths: IntArray) -> IntArray:
     """The start of each sequence."""
     starts: IntArray = np.cumsum(lengths) - lengths
     return starts
+
+
+def flattened(sequences: Collection[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """Sequences one after another in one vector, and the length of each."""
+    lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
+    values = np.fromiter(chain.from_iterable(sequences), dtype=np.int64, count=int(lengths.sum()))
+    return values, lengths
 
 
 def gathered(

@@ -23,14 +23,12 @@ from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory
 from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch, Batches
-from dragoman.data.origin import InputFile, describe, digest, same_content
+from dragoman.data.origin import describe, digest, same_content
 from dragoman.data.store import (
     FILE_NAMES,
-    FORMAT,
-    Manifest,
     Store,
     StoreWriter,
-    read_manifest,
+    known_inputs,
     write_manifest,
 )
 from dragoman.models.interface import TranslationModel
@@ -86,7 +84,7 @@ def prepare_alignments(
     """
     directory = Path(directory)
     paths = [Path(part.alignments) for part in parts if part.alignments is not None]
-    inputs = describe(paths, _known(directory))
+    inputs = describe(paths, known_inputs(directory))
     settings = digest([store.fingerprint, [part.is_aligned for part in parts]])
     if (found := _open(directory)) is not None:
         manifest = found.manifest
@@ -108,17 +106,8 @@ def prepare_alignments(
                     left_out += changed
                 if next(rows, None) is not None:
                     raise _changed_text(part)
-        manifest = Manifest(
-            format=FORMAT,
-            pairs=writer.pairs,
-            max_pieces=store.manifest.max_pieces,
-            parts=list(store.parts),
-            fingerprint=digest([settings, [file.sha256 for file in inputs]]),
-            settings=settings,
-            inputs=list(inputs),
-            files=writer.files(),
-        )
-        write_manifest(unfinished, manifest)
+        max_pieces = store.manifest.max_pieces
+        write_manifest(unfinished, writer.manifest(store.parts, max_pieces, settings, inputs))
     if left_out:
         log.warning(
             "%d pairs are trained on without their alignments: white space other than spaces and "
@@ -126,13 +115,6 @@ def prepare_alignments(
             left_out,
         )
     return Store.open(directory)
-
-
-def _known(directory: Path) -> list[InputFile]:
-    try:
-        return read_manifest(directory).inputs
-    except SavedError:
-        return []
 
 
 def _open(directory: Path) -> Store | None:

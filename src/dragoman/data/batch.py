@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from dragoman.core.ranges import IntArray
+from dragoman.core.ranges import IntArray, flattened
 from dragoman.data.rewriting import Sentences
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
@@ -102,7 +101,7 @@ def pad_sources(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         ``source``: ids, end symbol, padding; int64, ``(batch, source)``.
         ``source_mask``: True for real tokens; bool, ``(batch, source)``.
     """
-    ids, mask = _with_end(*_flatten(sources))
+    ids, mask = _with_end(*flattened(sources))
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
@@ -120,14 +119,7 @@ def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     """
     assert len(sources) == len(targets), "a pair has two sides"
     rows = np.arange(len(sources), dtype=np.int64)
-    return assemble(rows, _flatten(sources), _flatten(targets))
-
-
-def _flatten(sentences: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """All ids one after another, and the length of each sentence."""
-    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    ids = np.fromiter(chain.from_iterable(sentences), dtype=np.int64, count=int(lengths.sum()))
-    return ids, lengths
+    return assemble(rows, flattened(sources), flattened(targets))
 
 
 def _with_end(

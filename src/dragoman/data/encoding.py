@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from dragoman.core.processes import WorkerPool
-from dragoman.core.ranges import IntArray
+from dragoman.core.ranges import IntArray, flattened
 from dragoman.text.context import ContextConfig, ContextFitter
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
@@ -76,13 +75,13 @@ class Encoder:
                 too_long.append(line)
             else:
                 kept.append((source, target))
-        source_ids, source_lengths = _flatten([source for source, _ in kept])
-        target_ids, target_lengths = _flatten([target for _, target in kept])
+        source_ids, source_lengths = flattened([source for source, _ in kept])
+        target_ids, target_lengths = flattened([target for _, target in kept])
         return EncodedChunk(
             part=chunk.part,
-            source=source_ids,
+            source=source_ids.astype(np.int32),
             source_lengths=source_lengths,
-            target=target_ids,
+            target=target_ids.astype(np.int32),
             target_lengths=target_lengths,
             too_long=too_long,
             empty=empty,
@@ -114,11 +113,6 @@ def encode_chunks(
         yield from pool.in_order(_encode, chunks, ahead=processes * _CHUNKS_AHEAD)
     finally:
         pool.close()
-
-
-def _flatten(sentences: list[list[int]]) -> tuple[Ids, IntArray]:
-    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    return np.fromiter(chain.from_iterable(sentences), dtype=np.int32), lengths
 
 
 _encoder: Encoder | None = None  # of a worker process; sent once, not with every chunk

@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from types import TracebackType
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -49,12 +48,7 @@ class Prefetch(Iterator[Item]):
     def __enter__(self) -> Prefetch[Item]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

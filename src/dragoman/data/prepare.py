@@ -23,11 +23,10 @@ from dragoman.data.store import (
     FILE_NAMES,
     FORMAT,
     REMEDY,
-    Manifest,
     Store,
     StoredPart,
     StoreWriter,
-    read_manifest,
+    known_inputs,
     write_manifest,
 )
 from dragoman.text.context import ContextConfig
@@ -90,7 +89,14 @@ def prepare(
     assert max_pieces > 0, "a sentence has at least one piece"
     assert processes is None or processes > 0, "at least one process encodes"
     directory = Path(directory)
-    settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
+    settings = digest(
+        {
+            "format": FORMAT,
+            "vocabularies": list(vocabularies.fingerprints),
+            "max_pieces": max_pieces,
+            **clean_text_settings(parts, cleaning, held_out),
+        }
+    )
     if inputs is None:
         paths = [path for part in parts for path in part.inputs()]
         inputs = describe(paths, known_inputs(directory))
@@ -114,17 +120,8 @@ def prepare(
             raise nothing_left(parts, report)
         _check_tasks(parts, kept, report)
         write_json(unfinished / REPORT, report.to_json())
-        manifest = Manifest(
-            format=FORMAT,
-            pairs=writer.pairs,
-            max_pieces=max_pieces,
-            parts=_ranges(parts, kept),
-            fingerprint=digest([settings, [file.sha256 for file in inputs]]),
-            settings=settings,
-            inputs=list(inputs),
-            files=writer.files(),
-        )
-        write_manifest(unfinished, manifest)
+        stored = _ranges(parts, kept)
+        write_manifest(unfinished, writer.manifest(stored, max_pieces, settings, inputs))
     return Store.open(directory), report
 
 
@@ -286,31 +283,6 @@ def _open_if_current(
         write_manifest(directory, manifest)
         store = Store(directory, manifest)
     return store, report
-
-
-def known_inputs(directory: Path) -> list[InputFile]:
-    """The corpus files recorded in a store; empty without a store."""
-    try:
-        return read_manifest(directory).inputs
-    except SavedError:
-        return []
-
-
-def _digest_settings(
-    parts: Sequence[CorpusPart],
-    vocabularies: Vocabularies,
-    cleaning: CleaningConfig,
-    max_pieces: int,
-    held_out: frozenset[int],
-) -> str:
-    return digest(
-        {
-            "format": FORMAT,
-            "vocabularies": list(vocabularies.fingerprints),
-            "max_pieces": max_pieces,
-            **clean_text_settings(parts, cleaning, held_out),
-        }
-    )
 
 
 def _processes(parts: Sequence[CorpusPart]) -> int:

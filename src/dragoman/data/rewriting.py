@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from random import Random
 
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.core.ranges import IntArray
+from dragoman.core.ranges import IntArray, flattened
 from dragoman.data.store import Store, StoredPart
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
@@ -135,7 +134,7 @@ class Rewriter:
                 sources[row.place], targets[row.place] = source, target
             else:
                 sources[row.place] = self._cut(row, source)
-        return _flat(sources), _flat(targets)
+        return flattened(sources), flattened(targets)
 
     def _fits(self, row: _Row, source: list[int], target: list[int]) -> bool:
         """Whether a changed pair may be trained on."""
@@ -230,8 +229,3 @@ def _lists(sentences: Sentences) -> list[list[int]]:
     ids, lengths = sentences
     flat, ends = ids.tolist(), np.cumsum(lengths).tolist()
     return [flat[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
-
-
-def _flat(sentences: list[list[int]]) -> Sentences:
-    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    return np.fromiter(chain.from_iterable(sentences), dtype=np.int64), lengths

@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from dragoman.core.config import Config, parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import read_json, write_json
 from dragoman.core.ranges import IntArray, Scalar, gathered
-from dragoman.data.origin import InputFile
+from dragoman.data.origin import InputFile, digest
 
 FORMAT: Literal[1] = 1
 DATA_DIRECTORY = "data"
@@ -253,12 +252,7 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for output in self._outputs():
             output.close()
 
@@ -277,9 +271,24 @@ class StoreWriter:
         self._offsets[side].write((np.cumsum(lengths) + self._ends[side]).astype(_OFFSET))
         self._ends[side] += len(ids)
 
-    def files(self) -> dict[str, StoredFile]:
-        """Sizes and checksums of the written files, by name."""
-        return {output.path.name: output.stored() for output in self._outputs()}
+    def manifest(
+        self,
+        parts: Sequence[StoredPart],
+        max_pieces: int,
+        settings: str,
+        inputs: Sequence[InputFile] = (),
+    ) -> Manifest:
+        """The manifest of the written pairs, which depend on ``settings`` and ``inputs``."""
+        return Manifest(
+            format=FORMAT,
+            pairs=self.pairs,
+            max_pieces=max_pieces,
+            parts=list(parts),
+            fingerprint=digest([settings, [file.sha256 for file in inputs]]),
+            settings=settings,
+            inputs=list(inputs),
+            files={output.path.name: output.stored() for output in self._outputs()},
+        )
 
     def _outputs(self) -> list[_Output]:
         return [*self._ids.values(), *self._offsets.values()]
@@ -335,6 +344,14 @@ def read_manifest(directory: Path) -> Manifest:
     if {MANIFEST, *manifest.files} != FILE_NAMES:
         raise SavedError(f"{path}: does not list the store's files; {REMEDY}")
     return manifest
+
+
+def known_inputs(directory: Path) -> list[InputFile]:
+    """The corpus files recorded in a store; empty without a store."""
+    try:
+        return read_manifest(directory).inputs
+    except SavedError:
+        return []
 
 
 def _map(path: Path, dtype: np.dtype[Scalar]) -> npt.NDArray[Scalar]:

@@ -6,6 +6,7 @@ A run that starts from another model keeps the vocabularies of that model, or ex
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,17 +14,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import storage_errors, write_json
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
+from dragoman.data.store import Side, Store
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.labels import label_vocabulary
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabularies.extension import extend, extend_vocabularies
+from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
 from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import (
@@ -290,3 +295,26 @@ def _replace(
     )
     write_json(directory / ORIGIN_FILE, origin.model_dump())
     vocabularies.save(directory)
+
+
+def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies:
+    """The share of each target piece in all text of each language.
+
+    For a language that is translated into, the text is its targets.  For other languages it is
+    their sources, counted only if both vocabularies have the same ids.
+    """
+    size = len(vocabularies.target)
+    counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(size, np.int64))
+    into = {part.target_language for part in store.parts}
+    for number, part in enumerate(store.parts):
+        sides: list[tuple[Side, str]] = [("target", part.target_language)]
+        if vocabularies.same_ids and part.source_language not in into:
+            sides.append(("source", part.source_language))
+        for side, language in sides:
+            counts[language] += store.piece_counts(side, number, size)
+    return PieceFrequencies(
+        {
+            language: (count / max(1, count.sum())).astype(np.float32)
+            for language, count in counts.items()
+        }
+    )

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
-from dragoman.data.counted_pieces import counted_pieces
 from dragoman.data.store import DATA_DIRECTORY, Store
+from dragoman.data.vocabularies import counted_pieces
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import ExperimentConfig

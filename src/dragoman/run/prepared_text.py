@@ -12,8 +12,8 @@ from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
 from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
 from dragoman.data.declared_language import warn_of_other_languages
 from dragoman.data.origin import InputFile, describe
-from dragoman.data.prepare import known_inputs, open_prepared, prepare
-from dragoman.data.store import DATA_DIRECTORY, Store, read_manifest
+from dragoman.data.prepare import open_prepared, prepare
+from dragoman.data.store import DATA_DIRECTORY, Store, known_inputs, read_manifest
 from dragoman.data.vocabularies import WeightedExamples, prepare_vocabularies
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import parent_of

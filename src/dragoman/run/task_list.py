@@ -8,9 +8,9 @@ from dataclasses import replace
 from dragoman.core.errors import ConfigError
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
-from dragoman.data.counted_pieces import counted_pieces
 from dragoman.data.grouping import DeviceTokens
 from dragoman.data.store import Store
+from dragoman.data.vocabularies import counted_pieces
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig

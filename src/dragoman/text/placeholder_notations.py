@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dragoman.text.notation import NAME_SIGNS, Family, Notation
-from dragoman.text.percent_notations import PERCENT_NOTATIONS
+from dragoman.text.percent_notations import NAME_SIGNS, PERCENT_NOTATIONS, Family, Notation
 
 _FORMAT = "Python Library Reference, Format String Syntax"
 _TEMPLATE_ENDS = (

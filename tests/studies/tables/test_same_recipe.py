@@ -14,7 +14,7 @@ from dragoman.core.config import override, parse
 from dragoman.core.errors import SavedError
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY
 from dragoman.data.origin import describe
-from dragoman.data.store import Manifest, StoreWriter, write_manifest
+from dragoman.data.store import StoreWriter, write_manifest
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.warm_start import digest_of
 from studies.tables.same_recipe import begun_values, changes, other_text
@@ -151,9 +151,8 @@ def test_word_alignments_that_were_made_again_are_noticed(tmp_path: Path) -> Non
     wanted = config(guided, f"data.train.0.alignments={links}")
     (tmp_path / ALIGNMENTS_DIRECTORY).mkdir()
     with StoreWriter(tmp_path / ALIGNMENTS_DIRECTORY) as writer:
-        values = {"format": 1, "pairs": 0, "max_pieces": 9, "parts": [], "fingerprint": ""}
-        values |= {"settings": "", "inputs": describe([links]), "files": writer.files()}
-    write_manifest(tmp_path / ALIGNMENTS_DIRECTORY, parse(Manifest, values, "test"))
+        manifest = writer.manifest([], 9, "", describe([links]))
+    write_manifest(tmp_path / ALIGNMENTS_DIRECTORY, manifest)
     assert list(other_text(tmp_path, wanted)) == []
     links.write_text("0-1\n", encoding="utf-8")
     assert list(other_text(tmp_path, wanted)) == ["the word alignments of data.train"]

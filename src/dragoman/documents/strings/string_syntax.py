@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dragoman.text.notation import Family
+from dragoman.text.percent_notations import Family
 
 Numbering = Literal["none", "printf", "braces", "go"]
 """How placeholders in another order are written: as in the source; ``%2$s``; ``{1}``; ``%[2]d``."""
