@@ -91,7 +91,7 @@ class DocumentPlaces:
             ConfigError: a translation would replace a document, or another document's translation.
         """
         outputs = [self.output(document, target) for document in self.documents]
-        files = [one for one in self.documents if one != STREAM]
+        files = [path for path in self.documents if path != STREAM]
         for at, output in enumerate(outputs):
             if output == STREAM:
                 continue

@@ -94,6 +94,6 @@ def _spell(context: click.Context, values: dict[str, Any]) -> list[str]:
         elif isinstance(parameter, click.Option) and parameter.is_flag:
             words += [parameter.opts[0]] if value else []
         elif value is not None:
-            for one in value if parameter.multiple else [value]:
-                words += [parameter.opts[0], str(one)]
+            for item in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], str(item)]
     return [*words, "--", *arguments]

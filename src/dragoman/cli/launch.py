@@ -141,7 +141,11 @@ class Launch:
             raise error
         if isinstance(error, RendezvousOverError) and (error := error.reason) is not None:
             # It is the cause of the connections that processes here have lost.
-            known = [one for one in failures.errors if one["exit_code"] != WorkerError.exit_code]
+            known = [
+                failure
+                for failure in failures.errors
+                if failure["exit_code"] != WorkerError.exit_code
+            ]
             failures = Failures(known)
         conclude(failures, supervision.received)
         if isinstance(error, DragomanError):

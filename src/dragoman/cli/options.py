@@ -143,7 +143,7 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
     Raises:
         ConfigError: the output is an input.
     """
-    if output.exists() and any(os.path.samefile(output, one) for one in inputs if one.exists()):
+    if output.exists() and any(os.path.samefile(output, path) for path in inputs if path.exists()):
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
         )
@@ -200,7 +200,7 @@ def refuse_options(names: Iterable[str], given: Mapping[str, Any], problem: str)
     Raises:
         UsageError: an option was given.
     """
-    spelt = {one.name: one.opts[0] for one in click.get_current_context().command.params}
+    spelt = {option.name: option.opts[0] for option in click.get_current_context().command.params}
     for name in names:
         if given[name]:
             raise click.UsageError(problem.format(option=spelt[name]))

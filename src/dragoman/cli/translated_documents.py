@@ -154,7 +154,7 @@ def translate_documents(
     if as_json:
         print_json(
             {
-                "documents": [one.summary() for one in done],
+                "documents": [document.summary() for document in done],
                 "refused": [
                     {"document": str(path), "error": str(error)} for path, error in refused.items()
                 ],
@@ -187,14 +187,14 @@ class _Done:
                 {"text": text, "reason": reason} for text, reason in self.untranslated
             ],
             "missing": [
-                {"text": one.text, "terms": list(one.missing)}
-                for one in self.file.flaws
-                if one.missing
+                {"text": flaw.text, "terms": list(flaw.missing)}
+                for flaw in self.file.flaws
+                if flaw.missing
             ],
             "faults": [
-                {"text": one.text, "faults": list(one.faults)}
-                for one in self.file.flaws
-                if one.faults
+                {"text": flaw.text, "faults": list(flaw.faults)}
+                for flaw in self.file.flaws
+                if flaw.faults
             ],
         }
 
@@ -257,12 +257,12 @@ async def _translated(
 
 def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
     """The target language, and the possible source languages."""
-    targets = sorted({one.target for one in directions})
+    targets = sorted({pair.target for pair in directions})
     if len(targets) > 1:
         raise ConfigError(
             f"{system.models[0]}: translates into {', '.join(targets)}; choose one by --to"
         )
-    return targets[0], sorted({one.source for one in directions})
+    return targets[0], sorted({pair.source for pair in directions})
 
 
 async def _translate_one(
@@ -319,17 +319,17 @@ async def _translate_one(
 
 def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
     """Warn of translations to be reviewed: the first ones, and the number of the others."""
-    for one in flaws[:_WARNED]:
-        found = []
-        if one.missing:
-            found.append(f"lacks {', '.join(map(shown, one.missing))}")
-        if one.faults:
-            found.append(worded_faults(one.faults))
+    for flaw in flaws[:_WARNED]:
+        problems = []
+        if flaw.missing:
+            problems.append(f"lacks {', '.join(map(shown, flaw.missing))}")
+        if flaw.faults:
+            problems.append(worded_faults(flaw.faults))
         log.warning(
             "%s: %r: the translation %s; check it",
             named_document(document),
-            one.text[:_SHOWN],
-            " and ".join(found),
+            flaw.text[:_SHOWN],
+            " and ".join(problems),
         )
     if len(flaws) > _WARNED:
         log.warning(
@@ -354,7 +354,7 @@ def _warn_of_refused(refused: _Refused) -> None:
 def _complain(done: Sequence[_Done], refused: _Refused) -> None:
     """Fail the command if a document or a text could not be translated."""
     problems = [str(error) for error in refused.values()]
-    left = [(one.path, *text) for one in done for text in one.untranslated]
+    left = [(document.path, *text) for document in done for text in document.untranslated]
     if left:
         path, text, reason = left[0]
         problems.append(

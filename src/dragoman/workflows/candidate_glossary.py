@@ -103,15 +103,15 @@ def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) 
     from dragoman.translation.aligning import attention_links
 
     places = [
-        ([(w.start, w.end) for w in one.source], [(w.start, w.end) for w in one.target])
-        for one in corpus.words
+        ([(w.start, w.end) for w in pair.source], [(w.start, w.end) for w in pair.target])
+        for pair in corpus.words
     ]
     return list(attention_links(translator, corpus.lines, places, progress=tell))
 
 
 def aligned_alone(corpus: ReadPairs, tell: Progress) -> list[Aligned]:
     """Links learned from the corpus itself."""
-    return list(align([one.keys for one in corpus.words], progress=tell))
+    return list(align([pair.keys for pair in corpus.words], progress=tell))
 
 
 def prepared_for(translator: Translator) -> Callable[[str, str], tuple[str, str]]:
@@ -168,7 +168,9 @@ def detail_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
     yield "source\ttarget\tcount\taligned\tshare\tc_value\tinconsistent\tother translations"
     for term in terms:
         first, *others = term.renderings
-        listed = ", ".join(f"{'|'.join(one.forms)} ({one.count})" for one in others)
+        listed = ", ".join(
+            f"{'|'.join(rendering.forms)} ({rendering.count})" for rendering in others
+        )
         yield "\t".join(
             (
                 term.source,

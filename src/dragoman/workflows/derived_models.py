@@ -143,13 +143,13 @@ def _check_alike(first: SavedModel, other: SavedModel) -> None:
             "run, or of runs with the same vocabulary"
         )
     free = OF_TRAINING - {"language_tags"}
-    found = list(differences_of_kind(other.config.model, first.config.model, free=free))
-    theirs, ours = (one.config.model_dump(include=_READ) for one in (other, first))
-    found += [f"another {name}" for name in ours if theirs[name] != ours[name]]
-    if found:
+    differences = list(differences_of_kind(other.config.model, first.config.model, free=free))
+    theirs, ours = (model.config.model_dump(include=_READ) for model in (other, first))
+    differences += [f"another {name}" for name in ours if theirs[name] != ours[name]]
+    if differences:
         raise SavedError(
             f"{other.path}: cannot be averaged with {first.path}: it is of another configuration: "
-            f"{'; '.join(found)}"
+            f"{'; '.join(differences)}"
         )
     check_same_languages(first, other)
 

@@ -265,7 +265,7 @@ def _offered_as(name: str | None, offered: Sequence[str]) -> str | None:
     """A side's name in the file: ``eng`` for the user's ``en`` if no other side is English."""
     if name is None or name in offered or not is_language_tag(name):
         return name
-    same = [one for one in offered if spelling(one.rpartition(".")[2]) == spelling(name)]
+    same = [side for side in offered if spelling(side.rpartition(".")[2]) == spelling(name)]
     return same[0] if len(same) == 1 else name
 
 

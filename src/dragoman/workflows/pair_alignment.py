@@ -32,7 +32,7 @@ def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
         pairs: sources and targets, words between spaces.
         tell: called with the number of rounds done so far, of twice ``ROUNDS``.
     """
-    words = [(one.casefold().split(), other.casefold().split()) for one, other in pairs]
+    words = [(source.casefold().split(), target.casefold().split()) for source, target in pairs]
     return align(words, progress=tell)
 
 
@@ -83,8 +83,8 @@ def attended_links(
 
 def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:
     """Lines such as ``0-0 1-2 2-1``, source before target, in the order of the source."""
-    for one in aligned:
-        yield " ".join(f"{i}-{j}" for i, j in sorted(one.all))
+    for links in aligned:
+        yield " ".join(f"{i}-{j}" for i, j in sorted(links.all))
 
 
 def read_gold(path: Path, pairs: Sequence[Pair], text: str) -> list[tuple[list[Link], list[Link]]]:

@@ -115,11 +115,11 @@ def _parsed(number: int, words: list[str], translations: list[Translation]) -> P
     if (refused := translations[0].refused) is not None or not words:
         return ParsedLine(number, words, [], refused)
     parses = []
-    for one in translations:
+    for translation in translations:
         try:
-            tree = tree_of(one.text.split(), words)
+            tree = tree_of(translation.text.split(), words)
         except TreeError as error:  # if scores are not numbers, as after an overflow, or too deep
             refused = f"line {number}: the model wrote no tree: {error}"
             continue
-        parses.append(Parse(tree, one.score, one.log_probability))
+        parses.append(Parse(tree, translation.score, translation.log_probability))
     return ParsedLine(number, words, parses, None if parses else refused)

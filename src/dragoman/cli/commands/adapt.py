@@ -93,7 +93,7 @@ def adapt(
         raise ConfigError("adapt trains in one process; start it without torchrun")
     parent = ParentModel.open(model)
     domain = _domain(parent, files, settings, given)
-    found = Adaptation(
+    adapted = Adaptation(
         model,
         domain,
         run_directory or _beside(model, files[0].name.partition(".")[0] or "domain"),
@@ -105,15 +105,15 @@ def adapt(
         vocabulary,
     ).carry_out(CommandLineHost())
     if as_json:
-        values = run_values(found.experiment, None)
-        print_json({**values, "adaptation": found.report.to_json()})
+        values = run_values(adapted.experiment, None)
+        print_json({**values, "adaptation": adapted.report.to_json()})
         return
-    click.echo(found.report.table())
-    for note in found.report.notes:
+    click.echo(adapted.report.table())
+    for note in adapted.report.notes:
         click.echo(f"Note: {note}.")
-    click.echo(f"\n{found.report.outcome()}.")
-    click.echo(f"Model:  {found.experiment.run / 'model'}")
-    click.echo(f"Use it: dragoman translate {in_shell(found.experiment.run)} < input.txt")
+    click.echo(f"\n{adapted.report.outcome()}.")
+    click.echo(f"Model:  {adapted.experiment.run / 'model'}")
+    click.echo(f"Use it: dragoman translate {in_shell(adapted.experiment.run)} < input.txt")
 
 
 def _beside(model: Path, name: str) -> Path:
@@ -126,9 +126,9 @@ def _beside(model: Path, name: str) -> Path:
     place = home_of(model).resolve()
     if (place.parent / CONFIG_FILE).is_file():
         place = place.parent
-    found = place.with_name(f"{place.name}-{name}")
+    beside = place.with_name(f"{place.name}-{name}")
     here = Path.cwd()
-    return found.relative_to(here) if found.is_relative_to(here) else found
+    return beside.relative_to(here) if beside.is_relative_to(here) else beside
 
 
 def _domain(
@@ -208,10 +208,12 @@ def _general_sides(
         return (None, None) if all(map(is_language_tag, suffixes)) else languages
     offered = offered_sides(files[0], form)
     known = [(domain.source, domain.target), languages]
-    known += [(one.source_language, one.target_language) for one in parent.directions]
-    found = (pair for pair in known if offered.issuperset(pair))
+    known += [
+        (direction.source_language, direction.target_language) for direction in parent.directions
+    ]
+    fitting = (pair for pair in known if offered.issuperset(pair))
     # Of more than two languages, en may be called en-US.
-    return next(found, languages if len(offered) > 2 else (None, None))
+    return next(fitting, languages if len(offered) > 2 else (None, None))
 
 
 def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:

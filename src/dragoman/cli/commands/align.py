@@ -92,7 +92,7 @@ def align_words(
     part, _ = find_part(files, Choice(options["source"], options["target"], options["file_format"]))
     text = list(read_pairs(part))
     gold = None if against is None else read_gold(against, text, part.name)
-    pairs = [(one.source, one.target) for one in text]
+    pairs = [(pair.source, pair.target) for pair in text]
     with ExitStack() as stack:
         if model is None:
             progress = stack.enter_context(counting("aligning", "rounds", 2 * ROUNDS))
@@ -107,7 +107,7 @@ def align_words(
         if gold is None:
             write_lines(output, pharaoh_lines(aligned))
             return
-        score = alignment_score((one.all for one in aligned), gold)
+        score = alignment_score((pair.all for pair in aligned), gold)
     if as_json:
         print_json({"pairs": len(pairs), **score_values(score)})
     else:

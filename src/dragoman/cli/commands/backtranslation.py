@@ -114,13 +114,13 @@ def backtranslate(
     with opened(directory, recipe, values) as plan:
         direction = direction_of(plan.recipe)
         scores = None if baseline is None else baseline_scores(baseline, direction)
-        found = carry_out(plan, CommandLineHost(), workers=workers)
+        translated = carry_out(plan, CommandLineHost(), workers=workers)
     if as_json:
-        print_json(to_json(found, scores))
+        print_json(to_json(translated, scores))
         return
-    click.echo(table(found, scores))
-    click.echo(f"\nModel:  {found.rounds[-1].forward}")
-    click.echo(f"Use it: dragoman translate {in_shell(found.use)} < input.txt")
+    click.echo(table(translated, scores))
+    click.echo(f"\nModel:  {translated.rounds[-1].forward}")
+    click.echo(f"Use it: dragoman translate {in_shell(translated.use)} < input.txt")
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:

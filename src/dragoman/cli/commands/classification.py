@@ -98,7 +98,8 @@ def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
     """A line for each line: its labels, with their probabilities, separated by tabs."""
     for line in found:
         cells = [
-            one.label if labels else f"{one.label}\t{one.probability:.4f}" for one in line.best
+            label.label if labels else f"{label.label}\t{label.probability:.4f}"
+            for label in line.best
         ]
         yield "\t".join(cells)
 
@@ -106,6 +107,6 @@ def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
 def _objects(found: Iterable[LineLabels]) -> Iterator[str]:
     """A JSON object for each line, as docs/command-line.md describes it."""
     for number, line in enumerate(found, 1):
-        labels = [one._asdict() for one in line.best]
+        labels = [label._asdict() for label in line.best]
         values = {"line": number, "source": line.text, "labels": labels}
         yield to_json({**values, "refused": line.refused})

@@ -88,12 +88,12 @@ def compare(
         else:
             click.echo(_what_is_left(contest))
         return
-    found = contest.carry_out()
-    paths = write_comparison(found, output)
+    comparison = contest.carry_out()
+    paths = write_comparison(comparison, output)
     if as_json:
-        print_json(found.to_json())
+        print_json(comparison.to_json())
         return
-    click.echo(table(found))
+    click.echo(table(comparison))
     click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
 
 
@@ -101,19 +101,19 @@ def _left(contest: Contest) -> list[Planned]:
     """Recipes that are not trained yet."""
     from dragoman.saved.model import has_model
 
-    return [one for one in contest.recipes if not has_model(one.experiment.run)]
+    return [recipe for recipe in contest.recipes if not has_model(recipe.experiment.run)]
 
 
 def _left_values(contest: Contest) -> list[dict[str, Any]]:
     """Recipes that are not trained yet, as plain values."""
     return [
         {
-            "name": one.name,
-            "run": str(one.experiment.run),
-            "steps": one.experiment.config.training.max_steps,
-            "target_tokens_per_step": one.tokens_per_step,
+            "name": recipe.name,
+            "run": str(recipe.experiment.run),
+            "steps": recipe.experiment.config.training.max_steps,
+            "target_tokens_per_step": recipe.tokens_per_step,
         }
-        for one in _left(contest)
+        for recipe in _left(contest)
     ]
 
 
@@ -123,9 +123,9 @@ def _what_is_left(contest: Contest) -> str:
     if not left:
         return f"Nothing left to train in {contest.output}; repeat this command without --plan"
     lines = [f"Created in {contest.output}; train with 'dragoman resume', or repeat this command"]
-    for one in left:
-        steps = one.experiment.config.training.max_steps
+    for recipe in left:
+        steps = recipe.experiment.config.training.max_steps
         size = f"{steps:,} steps" if steps else "no limit on steps"
-        tokens = f"{one.tokens_per_step:,.0f} target tokens"
-        lines.append(f"  dragoman resume {in_shell(one.experiment.run)}  # {size} of {tokens}")
+        tokens = f"{recipe.tokens_per_step:,.0f} target tokens"
+        lines.append(f"  dragoman resume {in_shell(recipe.experiment.run)}  # {size} of {tokens}")
     return "\n".join(lines)

@@ -38,17 +38,17 @@ def list_(as_json: bool) -> None:
     """
     from dragoman.workflows.corpora.get import listing
 
-    found = listing()
+    known = listing()
     if as_json:
-        print_json(found)
+        print_json(known)
         return
-    width = max(len(one["name"]) for one in found)
-    for one in found:
-        there = "present" if one["present"] else "missing"
-        size = one["download_bytes"]
+    width = max(len(corpus["name"]) for corpus in known)
+    for corpus in known:
+        there = "present" if corpus["present"] else "missing"
+        size = corpus["download_bytes"]
         told = "from copy" if size is None else f"{size / 1e6:,.0f} MB"
-        click.echo(f"{one['name']:<{width}}  {there:<9}  {told:>9}  {one['licence']}")
-        click.echo(f"{'':<{width}}  {one['about']} ({', '.join(one['languages'])})")
+        click.echo(f"{corpus['name']:<{width}}  {there:<9}  {told:>9}  {corpus['licence']}")
+        click.echo(f"{'':<{width}}  {corpus['about']} ({', '.join(corpus['languages'])})")
 
 
 @corpora.command()

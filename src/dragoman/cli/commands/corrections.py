@@ -81,16 +81,15 @@ def list_(
         names = _key_names(store)
     shown = found[:limit]
     if as_json:
-        print_json(
-            {"corrections": [_values(one, names) for one in shown], "more": len(found) - len(shown)}
-        )
+        values = [_values(correction, names) for correction in shown]
+        print_json({"corrections": values, "more": len(found) - len(shown)})
         return
     if not found:
         tell("there are none" if state == "all" else f"no correction is {state}")
-    for one in shown:
-        click.echo(f"{one.id:>6}  {_heading(one, names)}")
-        click.echo(f"{'':>8}{' '.join(one.source.split())}")
-        click.echo(f"{'':>8}{' '.join(one.target.split())}")
+    for correction in shown:
+        click.echo(f"{correction.id:>6}  {_heading(correction, names)}")
+        click.echo(f"{'':>8}{' '.join(correction.source.split())}")
+        click.echo(f"{'':>8}{' '.join(correction.target.split())}")
     if len(found) > len(shown):
         tell(f"{len(found) - len(shown):,} more; list them with --limit {len(found)}")
 
@@ -107,7 +106,7 @@ def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
       dragoman corrections show 3
     """
     with open_store(database, create=False) as store:
-        every = {one.id: one for one in store.corrections()}
+        every = {correction.id: correction for correction in store.corrections()}
         missing = [str(number) for number in numbers if number not in every]
         if missing:
             raise DataError(
@@ -115,20 +114,19 @@ def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
             )
         chosen = [every[number] for number in numbers]
         names = _key_names(store)
-        known = [
-            store.remembered([one.source], one.source_language, one.target_language).get(one.source)
-            for one in chosen
-        ]
+        answers = {correction.id: _remembered(store, correction) for correction in chosen}
     if as_json:
-        listed = zip(chosen, known, strict=True)
-        print_json(
-            {"corrections": [{**_values(one, names), "memory": answer} for one, answer in listed]}
-        )
+        values = [
+            {**_values(correction, names), "memory": answers[correction.id]}
+            for correction in chosen
+        ]
+        print_json({"corrections": values})
         return
-    for one, answer in zip(chosen, known, strict=True):
-        click.echo(f"{one.id}  {_heading(one, names)}")
-        click.echo(f"source: {one.source}")
-        click.echo(f"correction: {one.target}")
+    for correction in chosen:
+        answer = answers[correction.id]
+        click.echo(f"{correction.id}  {_heading(correction, names)}")
+        click.echo(f"source: {correction.source}")
+        click.echo(f"correction: {correction.target}")
         click.echo("memory: -" if answer is None else f"memory: {answer}")
 
 
@@ -262,12 +260,14 @@ def _review(
     if numbers and max(numbers) > _LARGEST:
         raise DataError(f"there is no correction {max(numbers)}")
     with open_store(database, create=False) as store:
-        chosen = list(numbers) or [one.id for one in _chosen(store, "pending", *languages)]
+        pending = () if numbers else _chosen(store, "pending", *languages)
+        chosen = numbers or [correction.id for correction in pending]
         reviewed = store.review_corrections(chosen, state)
         names = _key_names(store)
         left = len(store.corrections("pending"))
     if as_json:
-        print_json({"corrections": [_values(one, names) for one in reviewed], "pending": left})
+        values = [_values(correction, names) for correction in reviewed]
+        print_json({"corrections": values, "pending": left})
         return
     tell(f"{len(reviewed):,} {state}; {left:,} pending")
 
@@ -278,7 +278,7 @@ def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> l
 
     form = format_named(file_format)
     stem = f"corrections.{'-'.join(direction)}"
-    endings = form.suffixes[:1] if form.one_file else [f".{one}" for one in direction]
+    endings = form.suffixes[:1] if form.one_file else [f".{language}" for language in direction]
     return [directory / f"{stem}{ending}" for ending in endings]
 
 
@@ -290,8 +290,8 @@ def _write(
     from dragoman.text.normalization import normalize
 
     with format_named(file_format).write(paths, direction) as add_pair:
-        for line, one in enumerate(chosen, 1):
-            add_pair(Pair(normalize(one.source), normalize(one.target), line))
+        for line, correction in enumerate(chosen, 1):
+            add_pair(Pair(normalize(correction.source), normalize(correction.target), line))
 
 
 def _adapt_command(direction: tuple[str, str], paths: list[Path]) -> Iterator[str]:
@@ -313,26 +313,33 @@ def _exported(
     }
 
 
+def _remembered(store: ServerStore, correction: Correction) -> str | None:
+    """The answer that the memory gives for the source of a correction at present."""
+    languages = correction.source_language, correction.target_language
+    return store.remembered([correction.source], *languages).get(correction.source)
+
+
 def _key_names(store: ServerStore) -> dict[int, str]:
     found = store.keys()
     return {key.id: key.name for key in found}
 
 
-def _heading(one: Correction, names: dict[int, str]) -> str:
-    sender = "" if one.key is None else f"  by {names[one.key]}"
-    made = one.created.strftime("%Y-%m-%d %H:%M")
-    return f"{one.source_language}-{one.target_language}  {one.state}  {made}{sender}"
+def _heading(correction: Correction, names: dict[int, str]) -> str:
+    sender = "" if correction.key is None else f"  by {names[correction.key]}"
+    made = correction.created.strftime("%Y-%m-%d %H:%M")
+    direction = f"{correction.source_language}-{correction.target_language}"
+    return f"{direction}  {correction.state}  {made}{sender}"
 
 
-def _values(one: Correction, names: dict[int, str]) -> dict[str, Any]:
+def _values(correction: Correction, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "number": one.id,
-        "state": one.state,
-        "source_language": one.source_language,
-        "target_language": one.target_language,
-        "source": one.source,
-        "correction": one.target,
-        "created": one.created.isoformat(),
-        "reviewed": None if one.reviewed is None else one.reviewed.isoformat(),
-        "key": None if one.key is None else names[one.key],
+        "number": correction.id,
+        "state": correction.state,
+        "source_language": correction.source_language,
+        "target_language": correction.target_language,
+        "source": correction.source,
+        "correction": correction.target,
+        "created": correction.created.isoformat(),
+        "reviewed": None if correction.reviewed is None else correction.reviewed.isoformat(),
+        "key": None if correction.key is None else names[correction.key],
     }

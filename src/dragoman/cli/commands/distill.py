@@ -94,7 +94,7 @@ def distill(
     if closest is not None and options["nbest"] is None:
         raise ConfigError("--closest chooses among several translations; add --nbest")
     teacher = _teacher(teachers, system_file, options)
-    found = Distillation(
+    distilled = Distillation(
         read_experiment(student, settings),
         teacher,
         run_directory or default_run(student),
@@ -103,9 +103,9 @@ def distill(
     ).carry_out(CommandLineHost(tensorboard=tensorboard))
     learned_from = {
         "teachers": [str(path) for path in teacher.models],
-        "synthetic": found.values(),
+        "synthetic": distilled.values(),
     }
-    conclude_run(found.experiment, as_json=as_json, more_values=learned_from)
+    conclude_run(distilled.experiment, as_json=as_json, more_values=learned_from)
 
 
 def _teacher(

@@ -126,11 +126,11 @@ def evaluate(
         comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
     by_length = _by_length({hypotheses: lines}, sets, config, options, source)
-    found = _Results(scores, exact, comparisons, by_length)
+    results = _Results(scores, exact, comparisons, by_length)
     if as_json:
-        print_json(found.to_json())
+        print_json(results.to_json())
     else:
-        click.echo(found.as_text())
+        click.echo(results.as_text())
 
 
 class _Results(NamedTuple):
@@ -180,11 +180,11 @@ def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) 
 
     if len(references) != 1:
         raise click.UsageError("--evalb compares with one REFERENCE; name a single file")
-    found = compare_all(_trees(hypotheses), _trees(references[0]))
+    comparison = compare_all(_trees(hypotheses), _trees(references[0]))
     if as_json:
-        print_json(to_json(found))
+        print_json(to_json(comparison))
     else:
-        click.echo(table(found))
+        click.echo(table(comparison))
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:

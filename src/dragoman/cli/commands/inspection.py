@@ -41,8 +41,8 @@ def recipes(name: str | None) -> None:
         return
     names = recipe_names()
     width = max(map(len, names))
-    for one in names:
-        click.echo(f"{one:<{width}}  {recipe_summary(one)}")
+    for recipe in names:
+        click.echo(f"{recipe:<{width}}  {recipe_summary(recipe)}")
 
 
 @click.command()
@@ -66,18 +66,18 @@ def doctor(
     from dragoman.recipe import read_experiment
     from dragoman.workflows.doctor import examine
 
-    found = []
+    findings = []
     run = run_directory or default_run(config)
     for finding in examine(read_experiment(config, settings), run):
         if finding.level == "ok" and is_quiet():
             continue
-        found.append(finding)
+        findings.append(finding)
         if not as_json:  # each as it is found, as the examination takes a while
             level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
             click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
     if as_json:
-        print_json({"findings": [finding._asdict() for finding in found]})
-    errors = sum(finding.level == "error" for finding in found)
+        print_json({"findings": [finding._asdict() for finding in findings]})
+    errors = sum(finding.level == "error" for finding in findings)
     if errors:
         problems = "1 error" if errors == 1 else f"{errors} errors"
         raise DataError(f"{config}: {problems} to fix before training; see above")

@@ -72,17 +72,17 @@ def _list(*, as_json: bool) -> None:
     from dragoman.workflows.installing.install import installed_models
     from dragoman.workflows.results import print_json
 
-    found = installed_models()
+    models = installed_models()
     if as_json:
-        print_json({"models": found})
+        print_json({"models": models})
         return
     rows = [
         [
-            one["name"],
-            "" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.0f} MB",
-            one["problem"] or ", ".join(one["directions"]),
+            model["name"],
+            "" if model["bytes"] is None else f"{model['bytes'] / 1e6:,.0f} MB",
+            model["problem"] or ", ".join(model["directions"]),
         ]
-        for one in found
+        for model in models
     ]
     if rows:
         click.echo(terminal_table(rows, "lrl"))

@@ -69,30 +69,30 @@ def segments(
     corpus = read_words(_pairs(described, parts), str(config))
     with counting("aligning", "rounds", 2 * ROUNDS) as progress:
         aligned = aligned_alone(corpus, progress)
-    found = extract_segments(
+    extracted = extract_segments(
         corpus.lines,
         corpus.words,
         aligned,
         language=parts[0].direction.source_language,
         limits=SegmentLimits(**limits),
     )
-    if not found:
+    if not extracted:
         raise DataError(
             f"{config}: no segment occurs {limits['minimum_count']} times in "
             f"{len(corpus.lines):,} pairs; lower --minimum-count, or name more text"
         )
-    write_lines(output, segment_lines(found))
+    write_lines(output, segment_lines(extracted))
     left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
     place = "" if output is None else f": {output}"
-    tell(f"{len(found):,} segments from {len(corpus.lines):,} pairs{left_out}{place}")
+    tell(f"{len(extracted):,} segments from {len(corpus.lines):,} pairs{left_out}{place}")
     if as_json:
         print_json(
             {
                 "output": str(output),
                 "pairs": len(corpus.lines),
                 "pairs_left_out": corpus.left_out,
-                "segments": len(found),
-                "single_words": sum(" " not in source for source, _ in found),
+                "segments": len(extracted),
+                "single_words": sum(" " not in source for source, _ in extracted),
             }
         )
 

@@ -140,7 +140,7 @@ def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_
     if output is not None:
         draw_curves(curves, output, axis)
     if as_json:
-        print_json({"runs": [one.to_json() for one in curves]})
+        print_json({"runs": [run.to_json() for run in curves]})
         return
     click.echo(curves_table(curves))
 

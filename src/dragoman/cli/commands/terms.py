@@ -95,23 +95,25 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     if stops is not None:  # as the words of the pairs, which are cleaned
         stopped = frozenset(normalize(word).casefold() for word in read_lines(stops))
     corpus, aligned = _aligned(model, part, options)
-    found = find_terms(corpus, aligned, languages[0], limits=limits, without=without, stops=stopped)
+    candidates = find_terms(
+        corpus, aligned, languages[0], limits=limits, without=without, stops=stopped
+    )
     if options["details"] is not None:
-        write_lines(options["details"], detail_lines(found))
+        write_lines(options["details"], detail_lines(candidates))
     if output is not None:
-        write_lines(output, glossary_lines(found))
-    _report(found, corpus)
+        write_lines(output, glossary_lines(candidates))
+    _report(candidates, corpus)
     if as_json:
         print_json(
             {
                 "output": None if output is None else str(output),
                 "pairs": len(corpus.lines),
                 "pairs_left_out": corpus.left_out,
-                "terms": [term.to_json() for term in found],
+                "terms": [term.to_json() for term in candidates],
             }
         )
     elif output is None:
-        write_lines(None, glossary_lines(found))
+        write_lines(None, glossary_lines(candidates))
 
 
 def _aligned(
@@ -141,10 +143,10 @@ def _aligned(
             return corpus, aligned_by_model(translator, corpus, progress)
 
 
-def _report(found: list[CandidateTerm], corpus: ReadPairs) -> None:
-    inconsistent = sum(term.is_inconsistent for term in found)
+def _report(candidates: list[CandidateTerm], corpus: ReadPairs) -> None:
+    inconsistent = sum(term.is_inconsistent for term in candidates)
     left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
     tell(
-        f"{len(found):,} terms from {len(corpus.lines):,} pairs{left_out}; {inconsistent:,} of "
-        "them are translated inconsistently"
+        f"{len(candidates):,} terms from {len(corpus.lines):,} pairs{left_out}; {inconsistent:,} "
+        "of them are translated inconsistently"
     )

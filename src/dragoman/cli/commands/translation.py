@@ -179,14 +179,14 @@ def translate(
             )
 
         def written(translated: Iterable[TranslatedLine]) -> Iterator[str]:
-            for one in translated:
-                report.add(one.line.number + 1, one.translations[0])
+            for result in translated:
+                report.add(result.line.number + 1, result.translations[0])
                 if links is not None:
-                    links.add(one)
+                    links.add(result)
                 if as_json:
-                    yield json_line(one, report, shown)
+                    yield json_line(result, report, shown)
                 else:
-                    yield from text_lines(one, shown)
+                    yield from text_lines(result, shown)
 
         with shown_progress(output, interactive) as progress:
             at_once = 1 if interactive and not options["buffer_lines"] else None
@@ -324,7 +324,7 @@ def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
 
 
 def _is_among(path: Path, files: list[os.stat_result]) -> bool:
-    return any(os.path.samestat(path.stat(), one) for one in files)
+    return any(os.path.samestat(path.stat(), status) for status in files)
 
 
 def lines_of(inputs: tuple[Path, ...]) -> tuple[Iterator[str], bool]:

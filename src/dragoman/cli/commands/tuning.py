@@ -95,13 +95,13 @@ def tune(
     tuning = Tuning(system, grid, text, _evaluation(system, text, metric, tokenize))
     tell(f"{len(tuning.settings)} settings, {len(text.sources):,} lines each")
     with counting("tuning", "lines", tuning.lines) as count:
-        found = tuning.carry_out(count)
+        tuned = tuning.carry_out(count)
     if output is not None:
-        write_system(output, found.system)
+        write_system(output, tuned.system)
     if as_json:
-        print_json({**found.to_json(), "output": None if output is None else str(output)})
+        print_json({**tuned.to_json(), "output": None if output is None else str(output)})
         return
-    click.echo(table(found))
+    click.echo(table(tuned))
     if output is not None:
         click.echo(f"\nWritten: {output}")
         click.echo(f"Use it: dragoman translate --system {in_shell(output)} < input.txt")

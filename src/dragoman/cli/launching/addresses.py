@@ -66,13 +66,13 @@ def is_here(host: str) -> bool:
         ConfigError: the name has no address.
     """
     try:
-        found = {str(one[4][0]) for one in socket.getaddrinfo(host, None)}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError as error:
         raise ConfigError(
             f"--rendezvous {host}: {error.strerror or error}; is the name right?"
         ) from error
-    own = own_address(next(iter(found)), 1)
-    return own in found or any(address.startswith(_LOOPBACK) for address in found)
+    own = own_address(next(iter(addresses)), 1)
+    return own in addresses or any(address.startswith(_LOOPBACK) for address in addresses)
 
 
 def wait_until_reachable(host: str, port: int, seconds: float) -> bool:

@@ -100,28 +100,28 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
     for recipe, config in configs.items():
         part = _part(config, name)
         assert part is not None, "it was found before"
-        read, scored = (evaluation_examples(one) for one in (part, part.scored()))
+        read, scored = (evaluation_examples(example) for example in (part, part.scored()))
         pairs = [
-            (one, other)
-            for one, other in zip(read, scored, strict=True)
-            if one.tagged_source and one.target
+            (example, other)
+            for example, other in zip(read, scored, strict=True)
+            if example.tagged_source and example.target
         ]
         if not pairs:
             raise DataError(f"{part.name}: no pair of {name} has both sides filled")
         found, compared = (list(side) for side in zip(*pairs, strict=True))
         common = common or compared
-        own_sources = own_sources or [own_source(one, part) for one in found]
+        own_sources = own_sources or [own_source(example, part) for example in found]
         if [(o.line, o.target) for o in compared] != [(o.line, o.target) for o in common]:
             raise ConfigError(
                 f"{recipe}: its transforms leave other lines or references of {name} than the "
                 "first recipe's; use the same filters, and the same changes of the target, in all"
             )
-        if [one.source for one in found] != [one.source for one in common]:
+        if [example.source for example in found] != [example.source for example in common]:
             log.warning("%s reads other sources of %s than the first recipe", recipe, name)
-        sources[recipe] = [one.tagged_source for one in found]
-        targets[recipe] = [one.target for one in found]
+        sources[recipe] = [example.tagged_source for example in found]
+        targets[recipe] = [example.target for example in found]
     languages = common[0].source_language, common[0].target_language
-    references = [one.target for one in common]
+    references = [example.target for example in common]
     return CommonTest(name, sources, targets, references, own_sources, languages)
 
 
@@ -138,6 +138,6 @@ def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str 
 def _training_text(config: ExperimentConfig) -> list[Any]:
     """The identity of the training text before any changes: its files, and its filters."""
     return [
-        (_content(part), [one for one in part.transforms if one.can_drop])
+        (_content(part), [transform for transform in part.transforms if transform.can_drop])
         for part in config.data.train
     ]

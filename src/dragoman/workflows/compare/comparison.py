@@ -128,8 +128,10 @@ class Contest:
         evaluation = _evaluation(next(iter(configs.values())), test)
         # Now rather than after all trainings.
         check_references(test.references, evaluation, _source(test, evaluation))
-        planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
-        systems = {one.name: [one] for one in planned.values()}
+        planned = {
+            recipe.name: recipe for recipe in plan(dict(configs), output, budget, prepare_run)
+        }
+        systems = {recipe.name: [recipe] for recipe in planned.values()}
         systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}
         _check_vocabularies(systems)
         return cls(output, budget, test, systems)
@@ -142,8 +144,8 @@ class Contest:
     def carry_out(self) -> Comparison:
         """Train the unfinished runs, and compare all systems."""
         recipes = self.recipes
-        for number, one in enumerate(recipes, 1):
-            _train(one, f"{one.name} ({number} of {len(recipes)})")
+        for number, recipe in enumerate(recipes, 1):
+            _train(recipe, f"{recipe.name} ({number} of {len(recipes)})")
         return _compare(self.systems, self.output, self.budget, self.test)
 
 
@@ -166,7 +168,7 @@ def _check_members(
 
 def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
     for name, members in systems.items():
-        if len({one.vocabularies.fingerprints for one in members}) > 1:
+        if len({member.vocabularies.fingerprints for member in members}) > 1:
             raise ConfigError(
                 f"--ensemble {name}: its members have different vocabularies; give the recipes the "
                 "same text, vocabulary section and seed, or vocabulary: {of: RUN}"
@@ -193,13 +195,13 @@ def _train(planned: Planned, label: str) -> None:
 def _compare(
     systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: CommonTest
 ) -> Comparison:
-    runs = {name: [one.experiment for one in members] for name, members in systems.items()}
+    runs = {name: [member.experiment for member in members] for name, members in systems.items()}
     # The members of an ensemble read the same.
     sources = {name: test.sources[members[0].name] for name, members in systems.items()}
     found = {name: _translate(name, members, output, test) for name, members in systems.items()}
     evaluation = _evaluation(next(iter(runs.values()))[0].config, test)
-    judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
-    precisions = [precision_of(one.config) for members in runs.values() for one in members]
+    judged = _judge({name: member.hypotheses for name, member in found.items()}, test, evaluation)
+    precisions = [precision_of(member.config) for members in runs.values() for member in members]
     tell("measuring the machine, and in turns the speed of training and translation")
     machine = this_machine(precisions)
     with counting("measuring", "turns", ROUNDS * len(runs)) as count:
@@ -238,7 +240,7 @@ def _translate(
     name: str, members: Sequence[Planned], output: Path, test: CommonTest
 ) -> _Translated:
     tell(f"{name}: translating {test.name} for its scores, then scoring the references")
-    translator = Translator.load(*(one.experiment.run for one in members))
+    translator = Translator.load(*(member.experiment.run for member in members))
     sources, targets = test.sources[members[0].name], test.targets[members[0].name]
     with counting(f"{name}: translating", "sentences", len(sources)) as count:
         hypotheses = translator.translate(sources, progress=count)
@@ -295,18 +297,18 @@ def _row(
     machine: Machine,
 ) -> ComparisonRow:
     """A row without the scores of its translations."""
-    learned = [_progress(one.experiment.run) for one in members]
+    learned = [_progress(member.experiment.run) for member in members]
     flops = estimated = 0.0
-    for one, progress in zip(members, learned, strict=True):
-        flops += one.cost.training_flops(progress.target_tokens)
-        speed = speeds[one.name].tokens_per_second
+    for member, progress in zip(members, learned, strict=True):
+        flops += member.cost.training_flops(progress.target_tokens)
+        speed = speeds[member.name].tokens_per_second
         assert speed is not None, "single models were timed"
-        peak = machine.peaks[precision_of(one.experiment.config)]
+        peak = machine.peaks[precision_of(member.experiment.config)]
         estimated += progress.target_tokens / speed * peak
     return ComparisonRow(
         name=name,
-        members=[one.name for one in members],
-        parameters=sum(one.cost.total_parameters for one in members),
+        members=[member.name for member in members],
+        parameters=sum(member.cost.total_parameters for member in members),
         steps=sum(progress.step for progress in learned),
         target_tokens=sum(progress.target_tokens for progress in learned),
         flops=flops,

@@ -86,7 +86,7 @@ def _check_empty(output: Path) -> None:
     """Refuse a directory with files that are not left by an earlier failed attempt."""
     with storage_errors(output):
         names = os.listdir(output) if output.exists() else []
-    strangers = [one for one in names if not one.startswith(".") and not is_run(output / one)]
+    strangers = [name for name in names if not name.startswith(".") and not is_run(output / name)]
     if strangers:
         raise ConfigError(
             f"{output}: holds {min(strangers)} and is not a comparison; choose a new or empty "

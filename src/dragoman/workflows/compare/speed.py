@@ -87,7 +87,7 @@ def measure_speeds(
                 rehearsal = rehearsal_of(runs[0], runs[0].prepare())
                 found[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal  # only one system at a time is in memory
-            translator = Translator.load(*(one.run for one in runs))
+            translator = Translator.load(*(run.run for run in runs))
             found[name].translating.append(_translate(translator, sources[name][:_SENTENCES]))
             progress(next(turns))
     return {

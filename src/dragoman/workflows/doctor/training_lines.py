@@ -153,11 +153,15 @@ def _is_number(line: str) -> bool:
 
 def _made(config: ExperimentConfig) -> set[str]:
     """The remedies that a training part has already."""
-    found = set()
+    present = set()
     for part in config.train_parts():
-        for one in part.transforms:
-            if one.kind in {"segment", "pass_through"}:
-                found.add(f"{{kind: {one.kind}}}")
-            if isinstance(one, CaseConfig) and one.to == "upper" and one.sides == "both":
-                found.add("{kind: case, to: upper, sides: both}")
-    return found
+        for transform in part.transforms:
+            if transform.kind in {"segment", "pass_through"}:
+                present.add(f"{{kind: {transform.kind}}}")
+            if (
+                isinstance(transform, CaseConfig)
+                and transform.to == "upper"
+                and transform.sides == "both"
+            ):
+                present.add("{kind: case, to: upper, sides: both}")
+    return present

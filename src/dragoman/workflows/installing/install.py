@@ -135,8 +135,8 @@ def _split_address(address: str) -> urllib.parse.SplitResult:
             f"{address!r:.200}: no address; expected one such as https://example.org/en-de.tar.gz"
         )
     path, query = (
-        urllib.parse.quote(one, safe=_IN_ADDRESSES, errors="replace")
-        for one in (parts.path, parts.query)
+        urllib.parse.quote(part, safe=_IN_ADDRESSES, errors="replace")
+        for part in (parts.path, parts.query)
     )
     return parts._replace(path=path, query=query)
 
@@ -271,17 +271,17 @@ def installed_models() -> list[dict[str, Any]]:
 
 
 def _described(directory: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": directory.name, "directory": str(directory)}
+    shown: dict[str, Any] = {"name": directory.name, "directory": str(directory)}
     try:
         config = read_config(directory / CONFIG_FILE)
         size = (directory / WEIGHTS_FILE).stat().st_size
     except (DragomanError, OSError) as error:
-        return {**found, "directions": [], "bytes": None, "problem": str(error)}
+        return {**shown, "directions": [], "bytes": None, "problem": str(error)}
     pairs = [
-        (one.source_language, one.target_language)
-        for one in config.directions
-        if one.source_language != one.target_language
+        (direction.source_language, direction.target_language)
+        for direction in config.directions
+        if direction.source_language != direction.target_language
     ]
     pairs = pairs or [(config.source_language, config.target_language)]
     directions = list(dict.fromkeys(f"{source}-{target}" for source, target in pairs))
-    return {**found, "directions": directions, "bytes": size, "problem": None}
+    return {**shown, "directions": directions, "bytes": size, "problem": None}

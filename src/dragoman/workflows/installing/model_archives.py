@@ -116,8 +116,8 @@ def _files_of(model: Path) -> list[Path]:
     named = (model / name for name in MODEL_FILES)
     return sorted(
         path
-        for one in named
-        for path in (one.rglob("*") if one.is_dir() else [one])
+        for place in named
+        for path in (place.rglob("*") if place.is_dir() else [place])
         if path.is_file()
     )
 
@@ -145,7 +145,7 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
     with reading(archive):
         members = checked(members_of(archive), archive)
         top = _model_in(members, archive)
-        needed = sum(one.size for one in members if _place(one.path, top))
+        needed = sum(member.size for member in members if _place(member.path, top))
         check_room(archive, folder, needed)
         for member, content in contents_of(archive):
             place = _place(member, top)
@@ -158,7 +158,7 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
                     while chunk := content.read(_CHUNK_BYTES):
                         stream.write(chunk)
                         advance(len(chunk))
-    return [str(one.path) for one in members if _place(one.path, top) is None]
+    return [str(member.path) for member in members if _place(member.path, top) is None]
 
 
 def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
@@ -172,7 +172,7 @@ def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
 
 def _model_in(members: Iterable[Member], archive: Path) -> PurePosixPath:
     """The folder of the only model in an archive."""
-    paths = {one.path for one in members}
+    paths = {member.path for member in members}
     tops = sorted(
         path.parent
         for path in paths

@@ -92,8 +92,8 @@ def to_png(figure: Figure) -> bytes:
 
 def _take_literally(figure: Figure) -> None:
     """Draw dollar signs literally: matplotlib would parse text between two as a formula."""
-    for one in figure.findobj(Text):
-        one.set_parse_math(False)
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
 
 
 def fonts_for(text: str) -> tuple[list[str], list[str]]:
@@ -118,9 +118,9 @@ def fonts_for(text: str) -> tuple[list[str], list[str]]:
 def _others() -> Iterable[tuple[str, str]]:
     """Name and file of each upright font, sorted."""
     return sorted(
-        (one.name, one.fname)
-        for one in font_manager.fontManager.ttflist
-        if one.style == "normal" and str(one.weight) in {"400", "normal", "regular"}
+        (font.name, font.fname)
+        for font in font_manager.fontManager.ttflist
+        if font.style == "normal" and str(font.weight) in {"400", "normal", "regular"}
     )
 
 

@@ -82,7 +82,7 @@ def draw_loss(axes: Axes, records: Records) -> None:
 
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
-    recorded = [one for one in dev_figures() if any(one in record for record in records)]
+    recorded = [name for name in dev_figures() if any(name in record for record in records)]
     for metric, color in zip(recorded, cycle(_COLORS), strict=False):
         _line(axes, records, ("validation", metric), color, label=figure_label(metric), marker="o")
     axes.set_ylim(bottom=0)
@@ -91,9 +91,9 @@ def draw_scores(axes: Axes, records: Records) -> None:
 
 def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
     """Losses, dev scores and speeds of several runs, a colour for each."""
-    metrics = [one for one in dev_figures() if any(one in run.metrics for run in curves)]
+    metrics = [metric for metric in dev_figures() if any(metric in run.metrics for run in curves)]
     panels = [("training", "nll", "Training loss (nats per token)"), ("validation", "loss", "Dev")]
-    panels += [("validation", one, f"Dev: {figure_label(one)}") for one in metrics]
+    panels += [("validation", metric, f"Dev: {figure_label(metric)}") for metric in metrics]
     panels += [("training", "tokens_per_second", "Target tokens per second")]
     lines = -(-len(panels) // 2)
     figure = Figure(figsize=(9, 2.6 * lines + 0.4), layout="constrained")
@@ -199,7 +199,7 @@ def axis_of_most(values: Sequence[float], margins: Sequence[float]) -> tuple[flo
         kept, others = (above, below) if len(below) < len(above) else (below, above)
         gap = above[0][0] - _top(below)
         if len(others) < len(kept) and gap > _top(kept) - kept[0][0]:
-            shown = [one for one in shown if one in kept]
+            shown = [interval for interval in shown if interval in kept]
     return shown[0][0], _top(shown)
 
 
@@ -252,8 +252,8 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     figure = Figure(figsize=(4.2, 4.8), layout="constrained")
     shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
     shares.plot([0, 1], [0, 1], color=TRAINING, linewidth=1, linestyle="--", label="calibrated")
-    seen = [(one, one.right, one.interval) for one in found.bins if one.lines]
-    places = [one.confidence for one, _, _ in seen]
+    seen = [(bucket, bucket.right, bucket.interval) for bucket in found.bins if bucket.lines]
+    places = [bucket.confidence for bucket, _, _ in seen]
     right = [share or 0.0 for _, share, _ in seen]
     bounds = [interval or (0.0, 1.0) for _, _, interval in seen]
     # The interval of a share of 0 or 1 begins or ends there, up to rounding.
@@ -275,8 +275,8 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     shares.set_ylim(0, 1)
     finish(shares, title, x_label="")
     width = found.bins[0].upper - found.bins[0].lower
-    middles = [(one.lower + one.upper) / 2 for one in found.bins]
-    counts.bar(middles, [one.lines for one in found.bins], width=0.9 * width, color=TRAINING)
+    middles = [(bucket.lower + bucket.upper) / 2 for bucket in found.bins]
+    counts.bar(middles, [bucket.lines for bucket in found.bins], width=0.9 * width, color=TRAINING)
     counts.set_xlim(0, 1)
     finish(counts, "Lines", x_label="confidence", legend=False)
     return figure

@@ -135,14 +135,14 @@ def draw_samples(
     read = _drawn(generator, pairs, _READ)
     with counting("report: translating", "sentences", len(read)) as count:
         translated = translate_samples(translator, read, config.evaluation, progress=count)
-    different = [one for one in translated if one.hypothesis != one.reference]
+    different = [sample for sample in translated if sample.hypothesis != sample.reference]
     return Samples(
         name=name,
         sentences=len(pairs),
         read=len(read),
         seed=config.seed,
         random=_drawn(generator, translated, _RANDOM),
-        worst=sorted(different, key=lambda one: one.chrf)[:_WORST],
+        worst=sorted(different, key=lambda sample: sample.chrf)[:_WORST],
     )
 
 

@@ -28,21 +28,21 @@ def reliability_table(found: Reliability) -> str:
         "",
         markdown_table(
             ["confidence", "lines", "mean", "right", "95 %"],
-            [_bin_cells(one) for one in found.bins if one.lines],
+            [_bin_cells(bucket) for bucket in found.bins if bucket.lines],
             "lrrrl",
         ),
     ]
     return "\n".join(lines)
 
 
-def _bin_cells(one: Bin) -> list[str]:
-    assert one.right is not None and one.interval is not None, "it has lines"
-    low, high = one.interval
+def _bin_cells(bucket: Bin) -> list[str]:
+    assert bucket.right is not None and bucket.interval is not None, "it has lines"
+    low, high = bucket.interval
     return [
-        f"{one.lower:.1f} to {one.upper:.1f}",
-        f"{one.lines:,}",
-        f"{one.confidence:.2f}",
-        f"{one.right:.2f}",
+        f"{bucket.lower:.1f} to {bucket.upper:.1f}",
+        f"{bucket.lines:,}",
+        f"{bucket.confidence:.2f}",
+        f"{bucket.right:.2f}",
         f"{low:.2f} to {high:.2f}",
     ]
 
@@ -86,8 +86,8 @@ class LengthReport:
         """Markdown: a row per bucket, a column per system."""
         names = list(self.buckets[0].scores)
         score = self.buckets[0].scores[names[0]]
-        every = (one for bucket in self.buckets for one in bucket.scores.values())
-        interval = ", 95% intervals" if any(one.confidence for one in every) else ""
+        every = (value for bucket in self.buckets for value in bucket.scores.values())
+        interval = ", 95% intervals" if any(value.confidence for value in every) else ""
         head = [f"{self.unit} in the source", "sentences", *names]
         rows = (
             [str(bucket), f"{bucket.sentences:,}", *map(_cell, bucket.scores.values())]

@@ -36,8 +36,8 @@ class RunCurves:
         Raises:
             SavedError: the directory is not a run, or has no records yet.
         """
-        records = [one for one in read_records(run / METRICS_FILE) if _is_record(one)]
-        if not any(one.get("kind") == "training" for one in records):
+        records = [record for record in read_records(run / METRICS_FILE) if _is_record(record)]
+        if not any(record.get("kind") == "training" for record in records):
             raise SavedError(
                 f"{run}: no figures of a training here ({METRICS_FILE}); name the directory of a "
                 "run, and wait until it has made its first steps"
@@ -51,27 +51,31 @@ class RunCurves:
             kind: of records: ``training`` or ``validation``.
             axis: tokens and minutes of a validation are those of the training before it.
         """
-        found = [one for one in self.records if one.get("kind") == kind and figure in one]
+        fitting = [
+            record for record in self.records if record.get("kind") == kind and figure in record
+        ]
         if axis == "step":
-            return [(one["step"], one[figure]) for one in found]
+            return [(record["step"], record[figure]) for record in fitting]
         key, unit = ("target_tokens", 1e6) if axis == "tokens" else ("seconds", 60.0)
         steps, places = [0], [0.0]
-        for one in self.records:
-            if one.get("kind") == "training" and key in one:
-                steps.append(one["step"])
-                places.append(one[key] / unit)
-        return [(places[bisect_right(steps, one["step"]) - 1], one[figure]) for one in found]
+        for record in self.records:
+            if record.get("kind") == "training" and key in record:
+                steps.append(record["step"])
+                places.append(record[key] / unit)
+        return [
+            (places[bisect_right(steps, record["step"]) - 1], record[figure]) for record in fitting
+        ]
 
     @property
     def metrics(self) -> list[str]:
         """The metrics of the dev set that it recorded."""
-        return [one for one in dev_figures() if self.points("validation", one)]
+        return [figure for figure in dev_figures() if self.points("validation", figure)]
 
     def best(self, figure: str) -> Point | None:
         """The step and value of the best figure on the dev set; None without any."""
-        points = [one for one in self.points("validation", figure) if not isnan(one[1])]
+        points = [point for point in self.points("validation", figure) if not isnan(point[1])]
         choose = max if higher_is_better(figure) else min
-        return choose(points, key=lambda one: one[1], default=None)
+        return choose(points, key=lambda point: point[1], default=None)
 
     def to_json(self) -> dict[str, Any]:
         """The run's size, and the best value of each dev figure with its step."""

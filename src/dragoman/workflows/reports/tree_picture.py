@@ -69,7 +69,9 @@ def tree_picture(trees: Sequence[Tree]) -> str:
 
 def _height(tree: Tree) -> int:
     """Rows of constituents."""
-    return 1 + max((_height(one) for one in tree.children if isinstance(one, Tree)), default=0)
+    return 1 + max(
+        (_height(child) for child in tree.children if isinstance(child, Tree)), default=0
+    )
 
 
 def _width(text: str) -> float:

@@ -68,11 +68,12 @@ def text_of_files(
     examples = list(evaluation_examples(part))
     if not examples:
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
-    sources, references = [one.source for one in examples], [one.target for one in examples]
+    sources = [example.source for example in examples]
+    references = [example.target for example in examples]
     own = sources
     if (context := config_of(system.models[0]).context) is not None:
         given = _in_context(part, context, system.models[0])
-        sources = [given[one.line] for one in examples]
+        sources = [given[example.line] for example in examples]
         own = [context.alone(source) for source in sources]
     languages = _languages(system)
     language = _target_language(system)
@@ -141,10 +142,10 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
     examples = list(evaluation_examples(part))
     if not examples:
         raise DataError(f"{part.name}: no pair with both sides filled")
-    sources = [one.tagged_source if tagged else one.source for one in examples]
-    references = [one.target for one in examples]
-    scored = [one.target for one in evaluation_examples(part.scored())]
-    own = [own_source(one, part) for one in examples]
+    sources = [example.tagged_source if tagged else example.source for example in examples]
+    references = [example.target for example in examples]
+    scored = [example.target for example in evaluation_examples(part.scored())]
+    own = [own_source(example, part) for example in examples]
     languages = part.direction.source_language, part.direction.target_language
     return DevText(f"{name} of {model}", sources, references, scored, own, languages, languages[1])
 

@@ -75,10 +75,10 @@ def _read(text: str) -> tuple[str, tuple[Any, ...]]:
     if not values or not all(values):
         raise ConfigError(f"--try {text:.100}: expected KEY=VALUE,VALUE, such as {_EXAMPLE}")
     try:
-        found = [load_yaml(value) for value in values]
+        loaded = [load_yaml(value) for value in values]
     except yaml.YAMLError as error:
         raise ConfigError(f"--try {text:.100}: not valid YAML") from error
-    return key, tuple(one for n, one in enumerate(found) if one not in found[:n])
+    return key, tuple(value for n, value in enumerate(loaded) if value not in loaded[:n])
 
 
 def combinations(grid: Grid, present: Values) -> list[Values]:

@@ -292,7 +292,7 @@ def edges(tuned: Tuned) -> Iterator[str]:
     """The best settings that are the largest or smallest of three or more values tried."""
     for key, value in tuned.best.values.items():
         tried = {trial.values[key] for trial in tuned.trials}
-        if len(tried) < 3 or any(type(one) not in {int, float} for one in tried):
+        if len(tried) < 3 or any(type(other) not in {int, float} for other in tried):
             continue
         if value == max(tried):
             yield f"{key}={value} is the largest that was tried; try larger ones, too"
