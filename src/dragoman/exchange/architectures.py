@@ -60,7 +60,7 @@ def architecture(path: Path) -> str | None:
         config = {}
     if name := _of_transformers(config):
         return name
-    suffixes = sorted({one.suffix.lower() for one in path.iterdir()} & _SUFFIXES.keys())
+    suffixes = sorted({file.suffix.lower() for file in path.iterdir()} & _SUFFIXES.keys())
     return _SUFFIXES[suffixes[0]] if suffixes else None
 
 

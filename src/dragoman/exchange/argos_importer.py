@@ -94,7 +94,8 @@ def _read(directory: Path, path: Path, languages: Languages, left_out: list[str]
     numbers = Attributes.of(binary, file)
     tokens = tokens.with_flags(numbers.flags) if not configuration else tokens
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
-    known = (languages[0] or metadata.source, languages[1] or metadata.target)
+    source_language, target_language = metadata.languages
+    known = languages[0] or source_language, languages[1] or target_language
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
     tokens.check_pieces(dictionaries, numbers.zero_start)
     source, target = (tokens.special(ids, numbers.zero_start) for ids in dictionaries)
@@ -121,32 +122,27 @@ class _Metadata:
     def read(cls, directory: Path) -> _Metadata:
         """The metadata of a package."""
         file = directory / _METADATA_FILE
-        found = cls(read_object(file) if file.is_file() else {}, file)
-        kind = found.values.get("type", "translate")
+        values = read_object(file) if file.is_file() else {}
+        kind = values.get("type", "translate")
         if kind != "translate":
             raise ConfigError(f"{file}: a package of type {kind!r:.40}, expected 'translate'")
-        if prefix := found.values.get("target_prefix"):
+        if prefix := values.get("target_prefix"):
             raise ConfigError(
                 f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known "
                 "here"
             )
-        return found
+        return cls(values, file)
 
     def _text(self, name: str) -> str | None:
-        found = self.values.get(name)
-        if found is not None and not isinstance(found, str):
-            raise DataError(f"{self.where}: {name}: expected text, found {found!r:.80}")
-        return found or None
+        value = self.values.get(name)
+        if value is not None and not isinstance(value, str):
+            raise DataError(f"{self.where}: {name}: expected text, found {value!r:.80}")
+        return value or None
 
     @property
-    def source(self) -> str | None:
-        """The source language, if it says one."""
-        return self._text("from_code")
-
-    @property
-    def target(self) -> str | None:
-        """The target language, if it says one."""
-        return self._text("to_code")
+    def languages(self) -> Languages:
+        """Of source and target, if it says them."""
+        return self._text("from_code"), self._text("to_code")
 
     def origin(self, path: Path) -> str:
         """Toolkit, version and name."""
@@ -177,12 +173,12 @@ class _Tokens:
                 f"{file}: decoder_start_token: null leaves it to each call what outputs begin "
                 "with, as models of many languages do; that is not known here"
             )
-        found = cls(configuration, file)
+        tokens = cls(configuration, file)
         # Outputs of Marian begin with the end symbol.  Its converter from Transformers leaves the
         # end of a source to the tokenizer of Transformers, which adds it.
-        if configuration and found.start == found.end:
+        if configuration and tokens.start == tokens.end:
             return cls({**configuration, "add_source_eos": True}, file)
-        return found
+        return tokens
 
     def with_flags(self, flags: tuple[bool, bool, bool]) -> _Tokens:
         """As early versions tell them, in the weights."""
@@ -199,10 +195,10 @@ class _Tokens:
 
     def number(self, name: str) -> float | None:
         """A number, if it is there."""
-        found = self.values.get(name)
-        if found is not None and (isinstance(found, bool) or not isinstance(found, (int, float))):
-            raise DataError(f"{self.where}: {name}: expected a number, found {found!r:.80}")
-        return found
+        value = self.values.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise DataError(f"{self.where}: {name}: expected a number, found {value!r:.80}")
+        return value
 
     @property
     def start(self) -> str:
@@ -238,10 +234,10 @@ class _Tokens:
         return Special(pad, unknown, there, end if end in ids else None)
 
     def _text(self, name: str, default: str) -> str:
-        found = self.values.get(name, default)
-        if not isinstance(found, str):
-            raise DataError(f"{self.where}: {name}: expected text, found {found!r:.80}")
-        return found
+        value = self.values.get(name, default)
+        if not isinstance(value, str):
+            raise DataError(f"{self.where}: {name}: expected text, found {value!r:.80}")
+        return value
 
 
 def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
@@ -256,11 +252,11 @@ def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str,
 
 
 def _dictionary(pieces: list[str], where: Path) -> dict[str, int]:
-    found = {piece: number for number, piece in enumerate(pieces)}
-    if len(found) < len(pieces):
-        twice = next(piece for number, piece in enumerate(pieces) if found[piece] != number)
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    if len(ids) < len(pieces):
+        twice = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
         raise DataError(f"{where}: the vocabulary has {twice[:80]!r} twice")
-    return found
+    return ids
 
 
 def _notes(
@@ -317,7 +313,7 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
     """
     with reading(archive):
         members = checked(members_of(archive), archive)
-        tops = {one.path.parent for one in members if one.path.name == _METADATA_FILE}
+        tops = {member.path.parent for member in members if member.path.name == _METADATA_FILE}
         tops = {top for top in tops if len(top.parts) <= 1}
         if len(tops) != 1:
             raise DataError(
@@ -325,8 +321,8 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
                 f"{_MODEL_FOLDER}/"
             )
         top = tops.pop()
-        places = {one.path: _place(one.path, top) for one in members}
-        needed = sum(one.size for one in members if places[one.path])
+        places = {member.path: _place(member.path, top) for member in members}
+        needed = sum(member.size for member in members if places[member.path])
         if needed > _LARGEST_RATIO * archive.stat().st_size + _LARGEST_SURPLUS:
             raise DataError(
                 f"{archive}: {needed / 1e6:,.0f} MB in an archive of "

@@ -122,18 +122,18 @@ def _own_files(output: Path) -> set[str]:
 def _inside(directory: Path, names: Iterable[str]) -> list[str]:
     """The files in those of some names that are folders, relative to their directory."""
     folders = (directory / name for name in names if Path(name).name == name)
-    found = (path for folder in folders for path in folder.rglob("*") if not path.is_dir())
-    return sorted(path.relative_to(directory).as_posix() for path in found)
+    files = (path for folder in folders for path in folder.rglob("*") if not path.is_dir())
+    return sorted(path.relative_to(directory).as_posix() for path in files)
 
 
 def said(report: ExportReport) -> str:
     """Quantities compared and their differences, one sentence."""
-    found = []
+    figures = []
     if report.difference is not None:
-        found.append(f"largest difference {report.difference:.1e}")
+        figures.append(f"largest difference {report.difference:.1e}")
     if report.equal_texts is not None:
-        found.append("{} of {} equal".format(*report.equal_texts))
-    return f"{report.compared}: {', '.join(found)}"
+        figures.append("{} of {} equal".format(*report.equal_texts))
+    return f"{report.compared}: {', '.join(figures)}"
 
 
 def _card(saved: SavedModel, exporter: Exporter, report: ExportReport, adapted: bool) -> str:

@@ -35,6 +35,8 @@ class LayerNames:
 
     encoder_layer: str = "encoder.layers.{number}"
     decoder_layer: str = "decoder.layers.{number}"
+    first_layer: int = 0
+    """Number of the first layer."""
     attention: str
     """Attention of an encoder layer."""
     self_attention: str
@@ -54,7 +56,7 @@ class LayerNames:
     def place(self, side: str, number: int) -> str:
         """The name of a layer of the encoder or the decoder."""
         layer = self.encoder_layer if side == "encoder" else self.decoder_layer
-        return layer.format(number=number)
+        return layer.format(number=self.first_layer + number)
 
     def attentions(self, side: str) -> dict[str, str]:
         """Their names of the attentions of a layer, by ours."""
@@ -73,15 +75,17 @@ class LayerNames:
         return {f"feed_forward.{ours}": theirs for ours, theirs in names.items()}
 
     def layers(self, encoder_layers: int, decoder_layers: int) -> dict[str, str]:
-        """Their names of the parts of all layers without a gate, by ours."""
+        """Their names of the parts of all layers without a gate, by ours, in the order of reading."""
         names: dict[str, str] = {}
         for side, count in zip(SIDES, (encoder_layers, decoder_layers), strict=True):
-            parts = {
-                f"{ours}.{our_part}": f"{theirs}.{their_part}"
+            sublayers = [
+                {f"{ours}.{part}": f"{theirs}.{name}" for part, name in self.projections.items()}
                 for ours, theirs in self.attentions(side).items()
-                for our_part, their_part in self.projections.items()
-            }
-            parts |= self.sublayers() | self.norms(side)
+            ]
+            parts: dict[str, str] = {}
+            norms = self.norms(side).items()
+            for sublayer, (ours, norm) in zip([*sublayers, self.sublayers()], norms, strict=True):
+                parts |= {**sublayer, ours: norm}
             for number in range(count):
                 here, there = f"{side}.{number}", self.place(side, number)
                 names |= {f"{here}.{ours}": f"{there}.{theirs}" for ours, theirs in parts.items()}

@@ -92,8 +92,8 @@ def importer_of(path: Path) -> Importer:
     """The importer that recognises a directory or file by the names of its files."""
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
-    found = [importer for importer in _usable() if importer.recognises(path)]
-    if not found:
+    importers = [importer for importer in _usable() if importer.recognises(path)]
+    if not importers:
         if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
             raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
         if (kind := architecture(path)) is not None:
@@ -105,10 +105,10 @@ def importer_of(path: Path) -> Importer:
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
             f"--from: {', '.join(IMPORTERS)}"
         )
-    if len(found) > 1:
-        names = ", ".join(importer.name for importer in found)
+    if len(importers) > 1:
+        names = ", ".join(importer.name for importer in importers)
         raise ConfigError(f"{path}: may be a model of {names}; say which with --from")
-    return found[0]
+    return importers[0]
 
 
 def _usable() -> Iterator[Importer]:
@@ -129,8 +129,8 @@ def _import(
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
     tell(f"reading {path} as a model of {importer.name}")
-    found = importer.read(path, languages)
-    config = _with_symbols(_with_direction(found.config), found.vocabularies.target)
+    theirs = importer.read(path, languages)
+    config = _with_symbols(_with_direction(theirs.config), theirs.vocabularies.target)
     for language, side in ((config.source_language, "from"), (config.target_language, "to")):
         if not _LANGUAGE.fullmatch(language):
             raise DataError(
@@ -138,18 +138,18 @@ def _import(
                 f"name the right one with --{side}-language"
             )
     _check_usable(config, path)
-    weights = _checked(found, path)
+    weights = _checked(theirs, path)
     parameters = sum(tensor.numel() for tensor in weights.values())
     report = ImportReport(
         toolkit=importer.name,
-        origin=found.origin,
+        origin=theirs.origin,
         source_language=config.source_language,
         target_language=config.target_language,
         parameters=parameters,
-        notes=found.notes,
+        notes=theirs.notes,
     )
-    card = _card(config, found, report)
-    save_model(output, config, found.vocabularies, weights, card=card)
+    card = _card(config, theirs, report)
+    save_model(output, config, theirs.vocabularies, weights, card=card)
     return report
 
 
@@ -184,30 +184,30 @@ def _check_usable(config: SavedConfig, path: Path) -> None:
         raise DataError(f"{path}: cannot be kept: {problem}; correct its files") from error
 
 
-def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
+def _checked(theirs: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
     """The weights as a model of this configuration has them."""
-    model = build_model(found.config.model, found.vocabularies)
+    model = build_model(theirs.config.model, theirs.vocabularies)
     try:
-        load_weights(model, found.weights, path)
+        load_weights(model, theirs.weights, path)
     except SavedError as error:
         raise DataError(f"{error}; its files do not belong together") from error
     return {name: tensor.detach() for name, tensor in weights_of(model).items()}
 
 
-def _card(config: SavedConfig, found: ForeignModel, report: ImportReport) -> str:
+def _card(config: SavedConfig, theirs: ForeignModel, report: ImportReport) -> str:
     """The ``README.md`` of an imported model, as Markdown."""
     title = f"# {config.source_language} to {config.target_language}"
     use = usage("MODEL", config)
-    licence = found.licence or "not stated in its files; look it up before you share the model"
+    licence = theirs.licence or "not stated in its files; look it up before you share the model"
     parts = [
         title,
         f"A translation model of the family `{config.model.family}` with {report.parameters:,} "
         f"parameters, imported by Dragoman from {report.toolkit}.",
-        f"Origin: {found.origin}.",
+        f"Origin: {theirs.origin}.",
         f"```\n{use}\n```",
         f"Licence: {licence}.",
     ]
-    if found.notes:
-        notes = "\n".join(f"- {note}" for note in found.notes)
+    if theirs.notes:
+        notes = "\n".join(f"- {note}" for note in theirs.notes)
         parts.append(f"## What is different here\n\n{notes}")
     return "\n\n".join(parts) + "\n"

@@ -18,11 +18,12 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
+from dragoman.exchange.foreign_transformer import SIDES, LayerNames
 from dragoman.exchange.interface import TRANSFORMER_KNOWN, Exporter, ExportReport
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.exchange.probes import check_gap, largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED
-from dragoman.exchange.weight_layout import sines_first
+from dragoman.exchange.weight_layout import permute_width, sines_first
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
@@ -30,6 +31,21 @@ from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVoc
 from dragoman.text.vocabularies.vocabulary import BOS
 
 MODEL_FILE, DECODER_FILE, OPTIONS_NAME = "model.npz", "decoder.yml", "special:model.yml"
+LAYER_NAMES = LayerNames(
+    encoder_layer="encoder_l{number}",
+    decoder_layer="decoder_l{number}",
+    first_layer=1,
+    attention="self",
+    self_attention="self",
+    cross_attention="context",
+    projections={"query": "{kind}q", "key": "{kind}k", "value": "{kind}v", "output": "{kind}o"},
+    feed_forward={"inner": "ffn.{kind}1", "outer": "ffn.{kind}2"},
+    encoder_norms=("self_Wo_ln_{kind}", "ffn_ffn_ln_{kind}"),
+    decoder_norms=("self_Wo_ln_{kind}", "context_Wo_ln_{kind}", "ffn_ffn_ln_{kind}"),
+    final_norm="{side}_top_ln_{{kind}}",
+)
+"""Dots become underscores.  The kind is W or b in a linear layer, and scale or bias in a
+normalisation, with ``_pre`` if that is in front of a sublayer."""
 _KNOWN: Known = {
     **TRANSFORMER_KNOWN,
     "model.activation": ["relu", "swish"],
@@ -136,60 +152,32 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
     """Parameters by Marian's names; matrices are ``(input, output)``, vectors ``(1, output)``."""
-    order = sines_first(model.config.d_model)
-    tied = model.config.embeddings
-    if tied == "shared":
-        yield "Wemb", model.source_embedding.weight[:, order]
+    config = model.config
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    weights = permute_width(parameters, sines_first(config.d_model))
+
+    def of_layer(ours: str, theirs: str, *kinds: str) -> Iterator[tuple[str, Tensor]]:
+        name, weight = theirs.replace(".", "_"), weights[f"{ours}.weight"]
+        bias = weights.get(f"{ours}.bias", weight.new_zeros(len(weight)))
+        yield name.format(kind=kinds[0]), weight.T if weight.dim() == 2 else weight[None]
+        yield name.format(kind=kinds[1]), bias[None]
+
+    if config.embeddings == "shared":
+        yield "Wemb", weights["source_embedding.weight"]
     else:
-        yield "encoder_Wemb", model.source_embedding.weight[:, order]
-        yield "decoder_Wemb", model.target_embedding.weight[:, order]
-    if tied == "separate":
-        yield "decoder_ff_logit_out_W", model.output.weight[:, order].T
-    yield "decoder_ff_logit_out_b", _bias(model.output)
-    layer: Any
-    for number, layer in enumerate(model.encoder, 1):
-        name = f"encoder_l{number}"
-        yield from _attention(f"{name}_self", layer.attention, layer.residuals[0], order)
-        yield from _feed_forward(f"{name}_ffn", layer.feed_forward, layer.residuals[1], order)
-    for number, layer in enumerate(model.decoder, 1):
-        name = f"decoder_l{number}"
-        yield from _attention(f"{name}_self", layer.self_attention, layer.residuals[0], order)
-        yield from _attention(f"{name}_context", layer.cross_attention, layer.residuals[1], order)
-        yield from _feed_forward(f"{name}_ffn", layer.feed_forward, layer.residuals[2], order)
-    if model.config.residual.ends_normalised:
-        yield from _norm("encoder_top", model.encoder_norm, order)
-        yield from _norm("decoder_top", model.decoder_norm, order)
-
-
-def _attention(
-    name: str, attention: Any, residual: Any, order: Tensor
-) -> Iterator[tuple[str, Tensor]]:
-    for part, linear in (("q", attention.query), ("k", attention.key), ("v", attention.value)):
-        yield f"{name}_W{part}", linear.weight[:, order].T
-        yield f"{name}_b{part}", _bias(linear)
-    yield f"{name}_Wo", attention.output.weight[order].T
-    yield f"{name}_bo", _bias(attention.output)[:, order]
-    yield from _norm(f"{name}_Wo", residual.norm, order, "_pre" if residual.pre else "")
-
-
-def _feed_forward(
-    name: str, ours: Any, residual: Any, order: Tensor
-) -> Iterator[tuple[str, Tensor]]:
-    yield f"{name}_W1", ours.inner.weight[:, order].T
-    yield f"{name}_b1", _bias(ours.inner)
-    yield f"{name}_W2", ours.outer.weight[order].T
-    yield f"{name}_b2", _bias(ours.outer)[:, order]
-    yield from _norm(f"{name}_ffn", residual.norm, order, "_pre" if residual.pre else "")
-
-
-def _norm(name: str, norm: Any, order: Tensor, suffix: str = "") -> Iterator[tuple[str, Tensor]]:
-    yield f"{name}_ln_scale{suffix}", norm.weight[None, order]
-    yield f"{name}_ln_bias{suffix}", norm.bias[None, order]
-
-
-def _bias(linear: Any) -> Tensor:
-    bias: Tensor | None = linear.bias
-    return linear.weight.new_zeros(1, linear.out_features) if bias is None else bias[None]
+        yield "encoder_Wemb", weights["source_embedding.weight"]
+        yield "decoder_Wemb", weights["target_embedding.weight"]
+    matrix, bias = of_layer("output", "decoder_ff_logit_out_{kind}", "W", "b")
+    yield from [bias] if config.embeddings != "separate" else [matrix, bias]
+    place = "_pre" if config.residual.norm == "pre" else ""
+    for ours, theirs in LAYER_NAMES.layers(config.encoder_layers, config.decoder_layers).items():
+        is_norm = ours.endswith(".norm")
+        kinds = (f"scale{place}", f"bias{place}") if is_norm else ("W", "b")
+        yield from of_layer(ours, theirs, *kinds)
+    if config.residual.ends_normalised:
+        for side in SIDES:
+            top = LAYER_NAMES.final_norm.format(side=side)
+            yield from of_layer(f"{side}_norm", top, "scale", "bias")
 
 
 def _array(tensor: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:

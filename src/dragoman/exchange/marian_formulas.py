@@ -50,8 +50,8 @@ class MarianTransformer:
             x = self._feed_forward(f"{name}_ffn", x)
         scores = self._top("decoder", x) @ self._output() + self._weights["decoder_ff_logit_out_b"]
         scores -= scores.max(-1, keepdims=True)
-        found: Array = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
-        return found
+        normalised: Array = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+        return normalised
 
     def _table(self, side: str) -> Array:
         shared = self._options["tied-embeddings-all"]
@@ -79,8 +79,8 @@ class MarianTransformer:
         spread = np.sqrt((centred**2).mean(-1, keepdims=True) + _EPSILON)
         prefix, suffix = (name[:-4], "_pre") if name.endswith("_pre") else (name, "")
         scale = self._weights[f"{prefix}_ln_scale{suffix}"]
-        found: Array = centred / spread * scale + self._weights[f"{prefix}_ln_bias{suffix}"]
-        return found
+        scaled: Array = centred / spread * scale + self._weights[f"{prefix}_ln_bias{suffix}"]
+        return scaled
 
     def _inner(self, name: str, x: Array) -> Array:
         return self._norm(f"{name}_pre", x) if self._before else x
@@ -93,8 +93,8 @@ class MarianTransformer:
         return self._norm(f"{side}_top", x) if self._options["transformer-postprocess-top"] else x
 
     def _affine(self, name: str, part: str, x: Array) -> Array:
-        found: Array = x @ self._weights[f"{name}_W{part}"] + self._weights[f"{name}_b{part}"]
-        return found
+        sums: Array = x @ self._weights[f"{name}_W{part}"] + self._weights[f"{name}_b{part}"]
+        return sums
 
     def _attend(self, name: str, x: Array, memory: Array | None, *, causal: bool) -> Array:
         inner = self._inner(f"{name}_Wo", x)

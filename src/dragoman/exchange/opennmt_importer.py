@@ -192,9 +192,9 @@ def _checkpoints(directory: Path) -> list[Path]:
 def _newest(path: Path) -> Path:
     if path.is_file():
         return path
-    if not (found := _checkpoints(path)):
+    if not (files := _checkpoints(path)):
         raise DataError(f"{path}: no checkpoint of OpenNMT-py here, such as model_step_1000.pt")
-    return found[-1]
+    return files[-1]
 
 
 def _special(ids: Mapping[str, int], start: str) -> Special:

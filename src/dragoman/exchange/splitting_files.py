@@ -47,7 +47,7 @@ def numbered_sides(
         where: the file of the dictionaries, for messages.
         named: names of the files, if the model has them.
     """
-    found: list[Numbered] = []
+    sides: list[Numbered] = []
     notes: list[str] = []
     for side, ids in enumerate(dictionaries):
         if any(_JOINER in piece for piece in ids):
@@ -62,9 +62,9 @@ def numbered_sides(
         else:
             model = read_bytes(file)
             numbered = dictionary_over_sentencepiece(model, ids, special[side], str(file))
-        found.append(numbered)
+        sides.append(numbered)
     sizes = len(dictionaries[0]), len(dictionaries[1])
-    return ForeignSides((found[0], found[1]), sizes, notes)
+    return ForeignSides((sides[0], sides[1]), sizes, notes)
 
 
 def _over_codes(

@@ -249,8 +249,8 @@ def _check_direction(config: SavedConfig, path: Path, number: int, wanted: Direc
     known = _directions(config)
     if _is_unnamed(wanted):
         return
-    names = {one.name for one in known}
-    if wanted.name not in names and not any(_is_unnamed(one) for one in known):
+    names = {own.name for own in known}
+    if wanted.name not in names and not any(map(_is_unnamed, known)):
         raise ConfigError(
             f"data.train.{number} needs {wanted.name}, and {path} was trained for "
             f"{', '.join(sorted(names))}; choose a teacher of the student's directions"
@@ -283,7 +283,7 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     config = config_of(teacher.models[0])
     direction = part.prepared_direction
     language = direction.target_language
-    if not any(one.target_language == language for one in _directions(config)):
+    if not any(own.target_language == language for own in _directions(config)):
         tags = (*teacher.tags, *direction.tags)  # languages without names
         return teacher.model_copy(update={"tags": tuple(dict.fromkeys(tags))})
     others = (tag for tag in direction.tags if tag != language_tag(language))

@@ -7,8 +7,7 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -20,11 +19,9 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.search import SamplingConfig
 from dragoman.techniques.backtranslation import monolingual
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.techniques.backtranslation.directory import BackTranslationPlan
 from dragoman.techniques.backtranslation.monolingual import (
     ChosenLines,
     choose_lines,
-    pairs_limit,
     take,
 )
 from dragoman.techniques.backtranslation.parts import count_real_pairs, with_synthetic
@@ -229,8 +226,7 @@ class TestFilters:
         output = tmp_path / "pairs.jsonl.gz"
         report = filter_pairs(corpus, recipe, output, drop_worst=0.29, limit=None)
         assert (report.kept, report.dropped["low score"]) == (71, 29)
-        plan = SimpleNamespace(settings=settings(ratio=0.29))
-        assert pairs_limit(cast(BackTranslationPlan, plan), 100) == 29
+        assert settings(ratio=0.29).pairs_limit(100) == 29
 
     def test_may_leave_nothing(
         self, corpus: Path, recipe: ExperimentConfig, tmp_path: Path

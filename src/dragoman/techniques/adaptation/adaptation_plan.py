@@ -133,6 +133,17 @@ class ChosenVocabulary:
         """Values of the section ``vocabulary``; empty if the parent's are kept."""
         return {} if self.extended is None else {"size": max(map(len, self.extended))}
 
+    def check_adapter(self) -> None:
+        """Refuse new pieces, which an adapter cannot learn."""
+        if self.extended is not None:
+            remedy = "--method full"
+            if not self.lacks_tags:
+                remedy += ", or --vocabulary keep, which spells the text as well as it can"
+            raise ConfigError(
+                "--method lora: the text needs pieces that the vocabulary of the model lacks, and "
+                f"an adapter cannot learn them; choose {remedy}"
+            )
+
 
 def choose_vocabulary(
     choice: VocabularyChoice,

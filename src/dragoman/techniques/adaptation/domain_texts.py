@@ -58,14 +58,14 @@ def split_parts(parts: Sequence[Sequence[Pair]]) -> list[tuple[list[Pair], list[
 
     No dev set shares a side with a part that is learned completely: cleaning would drop such pairs.
     """
-    split = [split_dev(one) for one in parts]
+    split = list(map(split_dev, parts))
     whole = held_out_keys(pair for rest, dev in split if not dev for pair in rest)
-    return [split_dev(one, whole) for one in parts] if whole else split
+    return [split_dev(pairs, whole) for pairs in parts] if whole else split
 
 
 def undivided(parts: Iterable[Sequence[Pair]]) -> str:
     """A note with the size of these parts and the reason why they have no dev set."""
-    sizes = [len(one) for one in parts]
+    sizes = list(map(len, parts))
     few = dict.fromkeys("few" if size < FEWEST_TO_SPLIT else "similar" for size in sizes)
     return (
         f"too {' or '.join(few)} in-domain pairs to set some apart "
@@ -87,11 +87,11 @@ def keys_by_language(parts: Iterable[CorpusPart]) -> dict[str, frozenset[int]]:
     Corpora of several languages often share their sources, so a source of one language need not be
     left out of the others.
     """
-    found: dict[str, frozenset[int]] = {}
+    keys: dict[str, frozenset[int]] = {}
     for part in parts:
         language = part.direction.target_language
-        found[language] = found.get(language, frozenset()) | held_out_keys(filled_pairs(part))
-    return found
+        keys[language] = keys.get(language, frozenset()) | held_out_keys(filled_pairs(part))
+    return keys
 
 
 def sampled(

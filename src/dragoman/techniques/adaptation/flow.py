@@ -206,14 +206,8 @@ class Adaptation:
             notes += chosen.notes
         for note in notes:
             host.tell(f"note: {note}")
-        if self.method == "lora" and chosen.extended is not None:
-            remedy = "--method full"
-            if not chosen.lacks_tags:
-                remedy += ", or --vocabulary keep, which spells the text as well as it can"
-            raise ConfigError(
-                "--method lora: the text needs pieces that the vocabulary of the model lacks, and "
-                f"an adapter cannot learn them; choose {remedy}"
-            )
+        if self.method == "lora":
+            chosen.check_adapter()
         planned_run = partial(
             recipe,
             parent,

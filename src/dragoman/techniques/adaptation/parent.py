@@ -81,16 +81,16 @@ class ParentModel:
         """
         known = self.directions
         wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"
-        for one in known:
-            if (spelling(one.source_language), spelling(one.target_language)) == wanted:
-                return one
-        if len({(one.source_language, one.target_language) for one in known}) == 1:
+        for own in known:
+            if (spelling(own.source_language), spelling(own.target_language)) == wanted:
+                return own
+        if len({(own.source_language, own.target_language) for own in known}) == 1:
             unnamed = _UNNAMED & {known[0].source_language, known[0].target_language}
             if unnamed or not all(map(is_language_tag, languages)):
                 return known[0]
         raise ConfigError(
             f"{where}: {'-'.join(languages)}, and {self.path} translates "
-            f"{', '.join(dict.fromkeys(one.name for one in known))}; name the sides with --source "
+            f"{', '.join(dict.fromkeys(own.name for own in known))}; name the sides with --source "
             "and --target, or give a recipe that adds a language"
         )
 
@@ -100,29 +100,22 @@ class ParentModel:
         Args:
             wanted: may have a language or a tag that the model lacks.
         """
-        languages = wanted.source_language, wanted.target_language
-        same = [
-            one
-            for one in self.directions
-            if (one.source_language, one.target_language) == languages
-        ]
-        told = (one for one in same if set(one.tags) == set(wanted.tags))
-        return next(told, [*same, *self.directions][0])
+        same = [own for own in self.directions if own.name == wanted.name]
+        tagged = (own for own in same if set(own.tags) == set(wanted.tags))
+        return next(tagged, [*same, *self.directions][0])
 
     def general_parts(self) -> list[CorpusPart]:
         """The parts of its training text whose files still exist."""
         parts = [] if self.run is None else self.run.train_parts()
-        found = map(self._found_again, parts)
-        return [part for part in found if _is_translated(part) and _is_there(part)]
+        return [part for part in map(self._found_again, parts) if _is_usable(part)]
 
     def general_dev_sets(self) -> dict[str, CorpusPart]:
         """Its dev sets by name, if their files still exist."""
         sets = {} if self.run is None else self.run.dev_sets()
-        found = {name: self._found_again(part) for name, part in sets.items()}
         return {
             name.removeprefix("dev").removeprefix("_"): part
-            for name, part in found.items()
-            if _is_translated(part) and _is_there(part)
+            for name, given in sets.items()
+            if _is_usable(part := self._found_again(given))
         }
 
     def _found_again(self, part: CorpusPart) -> CorpusPart:
@@ -177,10 +170,7 @@ def _recipe_of(path: Path) -> ExperimentConfig | None:
         return None
 
 
-def _is_translated(part: CorpusPart) -> bool:
-    """Whether both sides of a part are real or machine-translated text."""
-    return part.has_source and not part.is_labelled and not part.cuts_off_source
-
-
-def _is_there(part: CorpusPart) -> bool:
-    return all(path.is_file() for path in part.inputs())
+def _is_usable(part: CorpusPart) -> bool:
+    """Whether both sides of a part are real or machine-translated text, which still exists."""
+    is_translated = part.has_source and not part.is_labelled and not part.cuts_off_source
+    return is_translated and all(path.is_file() for path in part.inputs())

@@ -212,7 +212,7 @@ def scores_before(
 ) -> dict[str, float]:
     """The original model's scores on sets whose translations are bounded."""
     sets, bounds = config.dev_sets(), config.training.bounds
-    found = {}
+    scores = {}
     with Translator.load(parent, search=config.decoding.model_dump()) as model:
         for name in names:
             if name not in bounds or bounds[name].metric == "loss":  # of pieces, which change
@@ -226,8 +226,8 @@ def scores_before(
                 update={"metrics": (bounds[name].metric,), "confidence_samples": 0}
             )
             references = [[pair.target for pair in pairs]]
-            found[name] = score_corpus(hypotheses, references, evaluation)[0].value
-    return found
+            scores[name] = score_corpus(hypotheses, references, evaluation)[0].value
+    return scores
 
 
 def _translated(model: Translator, pairs: Sequence[Pair]) -> list[str]:
@@ -253,12 +253,12 @@ def _scores(
     """
     pairs = list(evaluation_pairs(part))
     references = [[pair.target for pair in pairs]]
-    found = []
+    translations = []
     with host.counting(f"scoring {name}", "lines", len(models) * len(pairs)) as count:
         for number, model in enumerate(models):
-            found.append(_translated(model, pairs))
+            translations.append(_translated(model, pairs))
             count((number + 1) * len(pairs))
-    before, after = found[0], found[-1]
+    before, after = translations[0], translations[-1]
     config = experiment.config
     evaluation = config.evaluation_of(part)
     metrics = tuple(_telling(evaluation, references))
@@ -305,11 +305,13 @@ def unlearned(experiment: Experiment) -> Iterator[str]:
     """Notes on in-domain pairs that preparation dropped, or kept although a set has them."""
     config = experiment.config
     try:
-        found = experiment.prepared().report.parts
+        prepared = experiment.prepared().report.parts
     except SavedError:  # the prepared text was removed
         return
     labels = zip(part_labels(config.train_parts()), config.data.train, strict=True)
-    domain = [found[label] for label, part in labels if part.task != REPLAY_TASK and label in found]
+    domain = [
+        prepared[label] for label, part in labels if part.task != REPLAY_TASK and label in prepared
+    ]
     pairs = sum(part.read for part in domain)
     dropped = _counts(part.dropped for part in domain)
     if lost := sum(dropped.values()):
@@ -327,10 +329,10 @@ def unlearned(experiment: Experiment) -> Iterator[str]:
 
 def _counts(findings: Iterable[Mapping[str, CountedLines]]) -> Counter[str]:
     """The number of pairs of each finding, over all parts."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in findings:
-        found.update({name: lines.count for name, lines in part.items()})
-    return found
+        counts.update({name: lines.count for name, lines in part.items()})
+    return counts
 
 
 def _tags_of(model: Path) -> list[str]:

@@ -68,6 +68,10 @@ class BackTranslationConfig(Config):
                 "leave it out"
             )
 
+    def pairs_limit(self, real_pairs: int) -> int | None:
+        """Maximum number of synthetic pairs; None for no limit."""
+        return None if self.ratio is None else max(1, int(round(self.ratio * real_pairs, 6)))
+
     def search(self, turn: int) -> dict[str, Any]:
         """The search settings of the method, which override those of a model.
 

@@ -114,12 +114,6 @@ def source_lines(plan: BackTranslationPlan) -> ChosenLines:
     return ChosenLines(plan.text / _SOURCE_FILE)
 
 
-def pairs_limit(plan: BackTranslationPlan, real_pairs: int) -> int | None:
-    """The maximum number of synthetic pairs; None for no limit."""
-    ratio = plan.settings.ratio
-    return None if ratio is None else max(1, int(round(ratio * real_pairs, 6)))
-
-
 def _count(plan: BackTranslationPlan, folder: Path, host: Host) -> None:
     with host.counting("counting", "real pairs") as count:
         pairs = count_real_pairs(plan.recipe, count)
@@ -162,11 +156,13 @@ def _choose_lines(
     output: Path,
     real_pairs: int,
 ) -> TextReport:
-    limit = pairs_limit(plan, real_pairs)
+    settings = plan.settings
+    limit = settings.pairs_limit(real_pairs)
     if limit is not None:  # more, so that enough are left
-        limit = ceil(limit / (1 - plan.settings.drop_worst))
-    choice, seed = plan.settings.choice, plan.settings.seed
-    return choose_lines(text, text.name, learner, output, limit=limit, choice=choice, seed=seed)
+        limit = ceil(limit / (1 - settings.drop_worst))
+    return choose_lines(
+        text, text.name, learner, output, limit=limit, choice=settings.choice, seed=settings.seed
+    )
 
 
 def choose_lines(

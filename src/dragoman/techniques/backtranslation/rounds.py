@@ -26,7 +26,6 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.backtranslation.directory import BackTranslationPlan, link_model, record
 from dragoman.techniques.backtranslation.monolingual import (
     ChosenLines,
-    pairs_limit,
     prepare_texts,
     source_lines,
     target_lines,
@@ -92,7 +91,7 @@ def carry_out(
     """
     real_pairs = prepare_texts(plan, host)
     record(plan)  # only now, so that a mistake in the texts can be corrected
-    work = _Work(plan, host, pairs_limit(plan, real_pairs), workers, shard_lines)
+    work = _Work(plan, host, plan.settings.pairs_limit(real_pairs), workers, shard_lines)
     rounds = []
     try:
         for number in range(1, plan.settings.rounds + 1):
