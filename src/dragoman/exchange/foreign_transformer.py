@@ -75,7 +75,7 @@ class LayerNames:
         return {f"feed_forward.{ours}": theirs for ours, theirs in names.items()}
 
     def layers(self, encoder_layers: int, decoder_layers: int) -> dict[str, str]:
-        """Their names of the parts of all layers without a gate, by ours, in the order of reading."""
+        """Their names of the parts of all layers without a gate, by ours, in order."""
         names: dict[str, str] = {}
         for side, count in zip(SIDES, (encoder_layers, decoder_layers), strict=True):
             sublayers = [
