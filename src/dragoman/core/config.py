@@ -90,8 +90,8 @@ class Config(BaseModel):
         """Turn Booleans into text, which no number accepts; Pydantic reads them as 0 and 1."""
         if not isinstance(values, dict):
             return values
-        found = _number_fields(cls) & values.keys()
-        return values | {name: _spelt_out(values[name]) for name in found}
+        numbers = _number_fields(cls) & values.keys()
+        return values | {name: _spelt_out(values[name]) for name in numbers}
 
     @field_validator("*", mode="after")
     @classmethod
@@ -102,12 +102,12 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _refuse_conflicts(self: ConfigType) -> ConfigType:
-        found: list[InitErrorDetails] = [
+        problems: list[InitErrorDetails] = [
             {"type": PydanticCustomError("conflict", "{text}", {"text": text}), "input": self}
             for text in self.conflicts()
         ]
-        if found:
-            raise ValidationError.from_exception_data(type(self).__name__, found)
+        if problems:
+            raise ValidationError.from_exception_data(type(self).__name__, problems)
         return self
 
 

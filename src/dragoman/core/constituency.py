@@ -120,16 +120,16 @@ def read_tree(text: str) -> Tree:
         TreeError: the text is not a tree.
     """
     reader = _Reader()
-    found = None
+    first = None
     for number, line in enumerate(text.split("\n"), 1):
         for tree in reader.read(line, number):
-            if found is not None:
+            if first is not None:
                 raise TreeError("text after the end of the tree", (number, 1))
-            found = tree
+            first = tree
     reader.check_complete()
-    if found is None:
+    if first is None:
         raise TreeError("there is no tree")
-    return found
+    return first
 
 
 def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | None]]:

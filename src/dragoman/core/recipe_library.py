@@ -24,11 +24,11 @@ def recipes_folder() -> Path:
 
 def recipe_names() -> list[str]:
     """The names of all recipes, such as ``table3/base``; those of folders come last."""
-    found = (path for path in recipes_folder().rglob(f"*{_SUFFIX}") if path.name != _TABLE)
-    paths = [path.relative_to(recipes_folder()) for path in found]
+    folder = recipes_folder()
+    recipes = [p.relative_to(folder) for p in folder.rglob(f"*{_SUFFIX}") if p.name != _TABLE]
     return [
         path.as_posix().removesuffix(_SUFFIX)
-        for path in sorted(paths, key=lambda path: (len(path.parts), path))
+        for path in sorted(recipes, key=lambda path: (len(path.parts), path))
     ]
 
 
@@ -57,7 +57,7 @@ def found_recipe(path: Path) -> Path:
 
 
 def recipe(name: str) -> Path:
-    """The file of a recipe; the error for an unknown name suggests a similar one."""
+    """The file of a recipe; the error for an unknown name suggests a similar name."""
     if known := known_recipe(name):
         return known
     close = _close(name)

@@ -47,7 +47,7 @@ def _stretches(sequence: Sequence[Hashable]) -> Iterator[Sequence[Hashable]]:
 def _loop(sequence: Sequence[Hashable]) -> int:
     """The result of :func:`loop` for elements of any type."""
     known: dict[Hashable, int] = {}
-    numbers = np.array([known.setdefault(one, len(known)) for one in sequence])
+    numbers = np.array([known.setdefault(element, len(known)) for element in sequence])
     most = 0
     for length in range(1, len(sequence) // _SEVERAL + 1):
         if len(sequence) // length <= most:

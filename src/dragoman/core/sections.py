@@ -43,12 +43,12 @@ Flat = Annotated[SectionType, _Mark()]
 
 def flat_sections(kind: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """The flat sections of a class by the names of their fields."""
-    found = {}
+    sections = {}
     for name, field in kind.model_fields.items():
         if any(isinstance(mark, _Mark) for mark in field.metadata):
             assert isinstance(field.annotation, type), f"{name} is one class, never a choice"
-            found[name] = field.annotation
-    return found
+            sections[name] = field.annotation
+    return sections
 
 
 def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -61,13 +61,13 @@ def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def key_docstrings(kind: type[BaseModel]) -> dict[str, str]:
     """The docstrings beside the fields of a class by key, including those of flat sections."""
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for section in flat_sections(kind).values():
-        found |= key_docstrings(section)
+        docstrings |= key_docstrings(section)
     for owner in reversed(kind.__mro__):
         if issubclass(owner, BaseModel) and owner is not BaseModel:
-            found |= _docstrings_in(owner)
-    return found
+            docstrings |= _docstrings_in(owner)
+    return docstrings
 
 
 @cache
@@ -75,12 +75,12 @@ def _docstrings_in(owner: type[BaseModel]) -> dict[str, str]:
     """The docstrings beside the fields that the text of a class itself declares."""
     (definition,) = ast.parse(dedent(inspect.getsource(owner))).body
     assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for statement, following in pairwise(definition.body):
         match statement, following:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
-                found[name] = inspect.cleandoc(text)
-    return found
+                docstrings[name] = inspect.cleandoc(text)
+    return docstrings
 
 
 def gathered(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _is_needed(character: str, base: str, kept: str, following: str) -> bool:
         return kept in ("", "\ufe0f")
     if kept:
         return False
-    return any(one.match(character) and needed(base, following) for one, needed in _NEEDED)
+    return any(kind.match(character) and needed(base, following) for kind, needed in _NEEDED)
 
 
 def _varies(base: str, following: str) -> bool:
@@ -200,9 +200,9 @@ def _within(text: str, edge: re.Pattern[str]) -> tuple[int, int]:
 
 def _is_balanced(paired: str) -> bool:
     opened: list[str] = []
-    for one in paired:
-        if one in _OPENING:
-            opened.append(_OPENING[one])
-        elif not opened or opened.pop() != one:
+    for mark in paired:
+        if mark in _OPENING:
+            opened.append(_OPENING[mark])
+        elif not opened or opened.pop() != mark:
             return False
     return not opened

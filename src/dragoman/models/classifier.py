@@ -66,7 +66,7 @@ class ClassifierConfig(FamilyConfig):
     @classmethod
     def _take_width(cls, values: Any) -> Any:
         """Set the width to that of the encoder's states."""
-        return width_as_of(values, "backbone", lambda one: one.encoder_width or one.d_model)
+        return width_as_of(values, "backbone", lambda own: own.encoder_width or own.d_model)
 
     def conflicts(self) -> Iterator[str]:
         """Yield a model without an encoder, and a width that differs from the encoder's."""

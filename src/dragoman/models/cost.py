@@ -65,15 +65,7 @@ def cost(
 ) -> Cost:
     """Count parameters and operations without training or data.
 
-    Args:
-        config: of any family.
-        source_vocabulary: number of pieces.
-        target_vocabulary: number of pieces.
-        source_length: pieces of a typical source sentence, including the end symbol.
-        target_length: pieces of a typical target sentence, including the end symbol.
-
-    Raises:
-        ConfigError: a size is beyond what PyTorch can address.
+    Lengths are in pieces of a typical sentence, including the end symbol.
     """
     model = meta_model(config, source_vocabulary, target_vocabulary).eval()
     parameters: dict[str, int] = {}

@@ -73,7 +73,7 @@ class DeepFusionConfig(FamilyConfig):
     @classmethod
     def _take_width(cls, values: Any) -> Any:
         """Set the width to that of the translation model."""
-        return width_as_of(values, "translation", lambda one: one.d_model)
+        return width_as_of(values, "translation", lambda config: config.d_model)
 
     def conflicts(self) -> Iterator[str]:
         """Yield models of the wrong kind, and a width that differs from theirs."""
@@ -134,10 +134,7 @@ class DeepFusionState(State):
 class Fusion(nn.Module):
     """Joins the hidden vectors of two models through a gate; at first it returns the first vectors.
 
-    Args:
-        width: of the first vectors, and of the result.
-        other: width of the second vectors.
-        dropout: on the hidden layer.
+    ``width`` is that of the first vectors and of the result, ``other`` that of the second ones.
     """
 
     def __init__(self, width: int, other: int, dropout: float) -> None:

@@ -79,11 +79,7 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
 
 
 def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
-    """Check the model class added by another package, and return it.
-
-    Raises:
-        ConfigError: the class has no configuration of that name.
-    """
+    """Check the model class added by another package, and return it."""
     config = getattr(model, "Config", None)
     if not (isinstance(config, type) and issubclass(config, FamilyConfig)):
         raise ConfigError(
@@ -157,17 +153,12 @@ def width_as_of(values: Any, component: str, width: Callable[[FamilyConfig], int
 
     They are returned unchanged if they have a width, or if the component is invalid, because the
     component reports its own problems.
-
-    Args:
-        values: the input, of any type.
-        component: field of the component.
-        width: gives the width for the component's configuration.
     """
     if not isinstance(values, dict) or "d_model" in values:
         return values
     try:
-        found = COMPONENTS.validate(values.get(component))
+        config = COMPONENTS.validate(values.get(component))
     except (ValidationError, PydanticCustomError, PydanticKnownError):
         return values
-    assert isinstance(found, FamilyConfig)
-    return {**values, "d_model": width(found)}
+    assert isinstance(config, FamilyConfig)
+    return {**values, "d_model": width(config)}

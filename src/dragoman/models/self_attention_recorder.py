@@ -36,24 +36,22 @@ class SelfAttentionRecorder:
             ConfigError: the model has no heads, or does not see the whole sentence.
         """
         kind = EncoderSelfAttention if self.coder == "encoder" else DecoderSelfAttention
-        attentions: list[Any] = [one for one in _without_fused(model) if isinstance(one, kind)]
-        if not attentions or not all(
-            isinstance(one.neighbourhood, Everywhere) for one in attentions
-        ):
+        modules: list[Any] = [part for part in _without_fused(model) if isinstance(part, kind)]
+        if not modules or not all(isinstance(m.neighbourhood, Everywhere) for m in modules):
             raise ConfigError(
                 f"this model's {self.coder} has no heads that see the whole sentence; give a "
                 "Transformer without window or sparsity"
             )
-        for one in attentions:
+        for attention in modules:
             if self.coder == "encoder":
-                one.mix = partial(self._mix, one)
+                attention.mix = partial(self._mix, attention)
             else:
-                one.read = partial(self._read, one)
+                attention.read = partial(self._read, attention)
         try:
             yield
         finally:
-            for one in attentions:
-                del one.__dict__["mix" if self.coder == "encoder" else "read"]
+            for attention in modules:
+                del attention.__dict__["mix" if self.coder == "encoder" else "read"]
 
     def _mix(self, attention: EncoderSelfAttention, x: Tensor, shared: Tensor) -> Tensor:
         self.layers.append(attention.weights(x, attention.keys_values(x), shared))
@@ -75,19 +73,15 @@ def _without_fused(model: TranslationModel) -> Iterator[nn.Module]:
 
 @torch.no_grad()
 def self_attention(model: TranslationModel, source: Tensor, target: Tensor | None = None) -> Tensor:
-    """The weights of one sentence.
+    """The weights of one sentence, given as ids ``(1, source)`` and ``(1, target)``.
 
-    Args:
-        model: in which the encoder reads ``source``, or the decoder ``target``.
-        source: ids ``(1, source)``.
-        target: ids ``(1, target)`` as the decoder reads them; None selects the encoder.
+    They are the decoder's if it has a target, as the decoder reads it, otherwise the encoder's.
 
     Returns:
         ``(layers, heads, position, position)``, rows sum to 1.
 
     Raises:
-        ConfigError: see :class:`SelfAttentionRecorder`; or the heads of the decoder look at source
-            and target at once.
+        ConfigError: the heads of the decoder look at source and target at once.
     """
     mask = torch.ones_like(source, dtype=torch.bool)
     recorder = SelfAttentionRecorder("encoder" if target is None else "decoder")

@@ -20,11 +20,7 @@ _MATRICES = 10
 def meta_model(
     config: ModelConfig, source_vocabulary: int, target_vocabulary: int
 ) -> TranslationModel:
-    """A model whose parameters have shapes but no content.
-
-    Raises:
-        ConfigError: a size is beyond what PyTorch can address.
-    """
+    """A model whose parameters have shapes but no content."""
     try:
         with torch.device("meta"):
             return FAMILIES[config.family](config, source_vocabulary, target_vocabulary)
@@ -33,11 +29,7 @@ def meta_model(
 
 
 def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-    """Refuse a model whose weights alone exceed the memory of this machine.
-
-    Raises:
-        ConfigError: they exceed it; the message gives the number of parameters.
-    """
+    """Refuse a model whose weights alone exceed the memory of this machine."""
     # PyTorch's "meta" device takes seconds to start, so sizes that fit by a rough count skip it.
     most = _most_parameters(config.model_dump(), max(source_vocabulary, target_vocabulary))
     if _WEIGHT_BYTES * most <= machine_memory():

@@ -39,9 +39,9 @@ CONSOLIDATION_FILE = "consolidation.safetensors"
 _FISHER, _ORIGIN = "fisher.", "origin."
 
 
-def _several(found: Any) -> Any:
+def _several(value: Any) -> Any:
     """A single part as a list."""
-    return [found] if isinstance(found, (Mapping, CorpusPart)) else found
+    return [value] if isinstance(value, (Mapping, CorpusPart)) else value
 
 
 class ConsolidationConfig(Config):

@@ -110,7 +110,9 @@ class World:
             return lambda: (wait(), own)[1]
         # Gloo's reduce-scatter sums everything in every process, which sends twice as much.
         received = torch.empty_like(tensor)
-        arrive = self._start_all_to_all(received, tensor)
+        arrive = self._started(
+            lambda: torch.distributed.all_to_all_single(received, tensor, async_op=True)
+        )
 
         def add_up() -> Tensor:
             arrive()
@@ -159,11 +161,6 @@ class World:
     def _own(self, tensor: Tensor) -> Tensor:
         """This process' range of a vector."""
         return tensor.view(self.size, -1)[self.rank]
-
-    def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
-        return self._started(
-            lambda: torch.distributed.all_to_all_single(received, sent, async_op=True)
-        )
 
     def _all_gather(self, whole: Tensor, own: Tensor) -> None:
         gather = _newest("all_gather_single", "all_gather_into_tensor")
@@ -283,10 +280,9 @@ class World:
 
 def _newest(name: str, before: str) -> Callable[..., Any]:
     """A collective that PyTorch has renamed; PyTorch 2.13 warns of the old name."""
-    found: Callable[..., Any] = getattr(torch.distributed, name, None) or getattr(
-        torch.distributed, before
-    )
-    return found
+    known = name if hasattr(torch.distributed, name) else before
+    collective: Callable[..., Any] = getattr(torch.distributed, known)
+    return collective
 
 
 def _check(outcome: dict[str, Any]) -> None:

@@ -105,13 +105,13 @@ def digest_of_embeddings(config: EmbeddingsConfig) -> str:
             digests.append(content_digest(Path(name)))
         except OSError as error:
             raise DataError(f"{name}: cannot be read: {error.strerror} ({_KEY})") from error
-    found = hashlib.sha256(" ".join(digests).encode()).hexdigest()
-    if config.digest not in {None, found}:
+    digest = hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    if config.digest not in {None, digest}:
         raise SavedError(
             f"{', '.join(config.files)}: not the vectors with which this run began (see "
             f"{_KEY}.digest); restore them, or begin another run"
         )
-    return found
+    return digest
 
 
 def check_embeddings(config: EmbeddingsConfig | None, model: FamilyConfig) -> None:

@@ -94,7 +94,7 @@ class BackTranslated(CompletedStream):
             places = [place for place, number in enumerate(numbers) if number == part]
             if not places:
                 continue
-            found = self._translate(
+            made = self._translate(
                 model,
                 # A target may fill all positions, leaving none for tags in front.
                 [[*wanted.tags, *real_ids(targets[place])][:fitting] for place in places],
@@ -103,9 +103,9 @@ class BackTranslated(CompletedStream):
                 seed=torch.initial_seed(),  # the trainer sets it from the step
                 never=wanted.never,
             )
-            for place, ids in zip(places, found, strict=True):
+            for place, ids in zip(places, made, strict=True):
                 sources[place] = [*sources[place], *ids][:limit]
-        source, mask = (one.to(batch.source.device) for one in pad_sources(sources))
+        source, mask = (tensor.to(batch.source.device) for tensor in pad_sources(sources))
         return replace(batch, source=source, source_mask=mask)
 
 
@@ -167,14 +167,14 @@ class WithCandidates(CompletedStream):
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
         """The batch with its candidates."""
         batch = self._stream.completed(batch, model)
-        found = self._search(
+        made = self._search(
             model,
             [real_ids(row) for row in batch.source.tolist()],
             self._seeded(),
             numbers=batch.rows.tolist(),
         )
         references = [real_ids(row) for row in batch.target_output.tolist()]
-        outputs = [self._outputs(*pair) for pair in zip(found, references, strict=True)]
+        outputs = [self._outputs(*pair) for pair in zip(made, references, strict=True)]
         return replace(batch, candidates=RatedCandidates.of(outputs, batch.source.device))
 
     def _seeded(self) -> SearchConfig:
@@ -186,9 +186,9 @@ class WithCandidates(CompletedStream):
         sampling = search.sampling.model_copy(update={"seed": seed})
         return search.model_copy(update={"sampling": sampling})
 
-    def _outputs(self, found: list[list[int]], reference: list[int]) -> Outputs:
+    def _outputs(self, made: list[list[int]], reference: list[int]) -> Outputs:
         """The reference and the distinct candidates of a sentence, with their rewards."""
-        times = Counter(map(tuple, found))
+        times = Counter(map(tuple, made))
         first = times.pop(tuple(reference), 0)
         if self._wanted.reference:
             first = max(first, 1)

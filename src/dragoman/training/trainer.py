@@ -213,12 +213,12 @@ class Trainer:
         norm = self.sharding.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
-        losses = [one[LOSS] for one in totals]
+        losses = [own[LOSS] for own in totals]
         finite = all(map(math.isfinite, (norm, *losses)))
         if finite:
             self.sharding.step(rate)
             progress.non_finite = 0
-            progress.target_tokens += int(sum(one[TOKENS] for one in totals))
+            progress.target_tokens += int(sum(own[TOKENS] for own in totals))
             self._averages.add(totals, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS and totals[0][TOKENS]:
                 progress.early_losses.append(likelihood(totals[0]) / totals[0][TOKENS])

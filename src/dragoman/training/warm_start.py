@@ -101,13 +101,13 @@ def digest_of(config: StartConfig, key: str = _KEY) -> str:
     Raises:
         SavedError: the model is missing, or not the one that training began with.
     """
-    found = weights_digest(model_directory(Path(config.model)))
-    if config.digest not in {None, found}:
+    digest = weights_digest(model_directory(Path(config.model)))
+    if config.digest not in {None, digest}:
         raise SavedError(
             f"{config.model}: its weights are not those with which this run began (see "
             f"{key}.digest); restore them, or begin another run"
         )
-    return found
+    return digest
 
 
 def parent_vocabularies(

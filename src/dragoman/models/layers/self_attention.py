@@ -19,18 +19,16 @@ from dragoman.models.layers.neighbourhood import Neighbourhood
 from dragoman.models.layers.scoring import ScoredAttention
 
 
-class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
-    """Every position sees all real tokens.
-
-    Args:
-        sizes: d_model, heads, d_k, d_v and dropout.
-        neighbourhood: the visible positions, and the effect of distance on scores.
-        options: of :class:`MultiHeadAttention`.
-    """
+class SelfAttention(MultiHeadAttention):
+    """Attention within a sentence, where each position sees its neighbourhood."""
 
     def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
         super().__init__(*sizes, **options)
         self.neighbourhood = neighbourhood
+
+
+class EncoderSelfAttention(SelfAttention, EncoderMixing):
+    """Every position sees all real tokens."""
 
     def shared(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """The bias of scores."""
@@ -42,15 +40,8 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
         return self.joined(attend(self.queries(x), own, shared, self.dropout, self.scale))
 
 
-class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
-    """Every position sees itself and earlier positions, whose keys and values are kept.
-
-    Arguments are those of :class:`EncoderSelfAttention`.
-    """
-
-    def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
-        super().__init__(*sizes, **options)
-        self.neighbourhood = neighbourhood
+class DecoderSelfAttention(SelfAttention, DecoderMixing):
+    """Every position sees itself and earlier positions, whose keys and values are kept."""
 
     def shared(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The bias of scores."""

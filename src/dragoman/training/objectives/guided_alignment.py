@@ -109,9 +109,13 @@ class GuidedAlignment:
         smoothed, nll = chunked_backward(
             hidden[real], model, loss, scale=scale, auxiliary=auxiliary
         )
-        found = {"loss": smoothed, "nll": nll, "alignment": alignment.detach()}
-        found["linked"] = batch.alignments.any(-1).sum()
-        return {**found, "tokens": nll.new_tensor(batch.target_tokens)}
+        return {
+            "loss": smoothed,
+            "nll": nll,
+            "alignment": alignment.detach(),
+            "linked": batch.alignments.any(-1).sum(),
+            "tokens": nll.new_tensor(batch.target_tokens),
+        }
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
         """Loss and likelihood per token, perplexity, and ``alignment`` per token with a link."""
