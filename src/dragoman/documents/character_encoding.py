@@ -56,7 +56,7 @@ class CharacterEncoding:
     """The byte order mark in front."""
 
     def encode(self, text: str, *, is_markup: bool) -> bytes:
-        """A text as bytes; characters that the encoding lacks become references, or else ``?``."""
+        """A text as bytes.  Characters that the encoding lacks become references, or else ``?``."""
         return self.mark + text.encode(self.name, "xmlcharrefreplace" if is_markup else "replace")
 
 
@@ -119,7 +119,7 @@ def with_pairs(text: str) -> str:
 
 
 def _known_name(label: str) -> str | None:
-    """Python's name of an encoding; None if it is not read."""
+    """Python's name of an encoding, or None if it is not read."""
     try:
         name = codecs.lookup(label).name
     except LookupError:

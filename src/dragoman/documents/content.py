@@ -43,7 +43,7 @@ async def translate_contents(
     *,
     seconds: float | None = None,
 ) -> list[TranslatedText]:
-    """Translate texts; their markup is kept in place and well-formed.
+    """Translate texts.  Their markup is kept in place and well-formed.
 
     Args:
         service: translates the text between tags.

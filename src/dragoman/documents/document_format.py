@@ -70,7 +70,7 @@ class OpenDocument(ABC):
     source_language: str | None = None
     """The language that the file itself says it is in."""
     refused: Sequence[tuple[str, str]] = ()
-    """After :meth:`written`: strings whose translations could not be written, and why; they stay
+    """After :meth:`written`: strings whose translations could not be written, and why.  They stay
     as they are."""
 
     @property

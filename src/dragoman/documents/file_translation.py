@@ -114,9 +114,9 @@ async def translate_file(
 
     Args:
         service: translates its texts.
-        name: as the client calls the file; only its suffix counts.
+        name: as the client calls the file.  Only its suffix counts.
         content: the file.
-        request: languages, glossary and the like; its text is not read.
+        request: languages, glossary and the like.  Its text is not read.
         seconds: for the whole file; None: as long as it takes.
         progress: called with the texts done so far and their total number, first with none done.
         likely_source: the language to assume if neither the request nor the file says one; None:
@@ -151,7 +151,7 @@ async def translate_file(
     if progress is not None:
         progress(len(answers), len(requests))
     path = PurePosixPath(name.replace("\\", "/"))
-    answers = await aside(len(content), lambda: _without_empty(document.texts, answers))
+    answers = await aside(len(content), lambda: list(map(_unless_empty, document.texts, answers)))
     again = partial(_read_again, form, request)
     written = await aside(len(content), lambda: _written(content, document, answers, again))
     for text, reason in document.refused:
@@ -219,10 +219,6 @@ def _written(
     ]
     left = [at for at, one in enumerate(answers) if isinstance(one, _Refusal)]
     return checked(document, translations, read, left)
-
-
-def _without_empty(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> list[_Answer]:
-    return [_unless_empty(text, one) for text, one in zip(texts, answers, strict=True)]
 
 
 def _unless_empty(text: MarkedText, answer: _Answer) -> _Answer:

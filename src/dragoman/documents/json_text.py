@@ -106,7 +106,7 @@ class _Reading:
         return root
 
     def _of(self, found: re.Match[str]) -> JsonNode | None:
-        """The value that begins with a token; None if it is a key."""
+        """The value that begins with a token, or None if it is a key."""
         sign = found[0]
         parent = self._opened[-1] if self._opened else None
         if sign == "{":

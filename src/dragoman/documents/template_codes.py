@@ -38,7 +38,7 @@ class TemplateCodes:
         self._last: tuple[int, TemplateCode | None] = (-1, None)
 
     def at(self, place: int) -> TemplateCode | None:
-        """The code that begins at a place of text; it is in front of no place asked for before."""
+        """The code that begins at a place of text.  It is in front of no place asked for before."""
         if self._last[0] != place:
             self._last = place, self._at(place)
         return self._last[1]
@@ -85,7 +85,7 @@ class TemplateCodes:
         return None
 
     def _end(self, end: str, place: int) -> int:
-        """Place of the next end delimiter; -1 if there is none."""
+        """Place of the next end delimiter, or -1 if there is none."""
         known = self._ends.get(end, 0)
         if 0 <= known < place:
             known = self._ends[end] = self._text.find(end, place)
@@ -323,7 +323,7 @@ def _is_open(content: str) -> bool:
 
 
 def _closed(text: str, place: int, longest: int, signs: re.Pattern[str] = _BRACE) -> int:
-    """End of a bracket that was opened in front of a place; 0 if it is too far."""
+    """End of a bracket that was opened in front of a place, or 0 if it is too far."""
     depth = 1
     for found in signs.finditer(text, place, place + longest):
         depth += 1 if found[0] in "{(" else -1

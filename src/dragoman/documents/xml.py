@@ -121,7 +121,7 @@ def _without_halves(tokens: list[MarkupToken]) -> list[MarkupToken]:
 
 
 def _structure(tokens: Sequence[MarkupToken]) -> set[int]:
-    """Indices of the tags of elements that stand beside no text; each has both of its tags."""
+    """Indices of the tags of elements that stand beside no text.  Each has both of its tags."""
     beside: list[list[int]] = [[]]
     has_text = [False]
     indices: set[int] = set()

@@ -63,7 +63,7 @@ GROUP = "dragoman.documents"
 
 
 def document_formats() -> tuple[DocumentFormat, ...]:
-    """All formats, built-in ones first; those of broken packages are left out."""
+    """All formats, built-in ones first.  Those of broken packages are left out."""
     added = (_loaded(name, *entries) for name, entries in installed(GROUP).items())
     return (*DOCUMENT_FORMATS, *(one for one in added if isinstance(one, DocumentFormat)))
 

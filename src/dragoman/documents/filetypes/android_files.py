@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from typing_extensions import override
 
@@ -112,7 +113,7 @@ def _slot(element: XmlElement) -> Slot:
 
 
 def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
-    """Forms of the target language; others are removed, since no number has them."""
+    """Forms of the target language.  Others are removed, since no number has them."""
     items = {item.attributes.get("quantity", ""): item for item in element.named("item")}
     if "other" not in items:
         yield from (_slot(item) for item in items.values() if not item.is_tag)
@@ -262,8 +263,7 @@ def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[st
         inner[-1] = MarkupToken("text", inner[-1].raw[: len(inner[-1].raw) - len(tail)])
     else:
         tail = ""
-    reading = _read if quoted is None else _read_quoted
-    pieces = list(_pieces(inner, count, reading))
+    pieces = list(_pieces(inner, count, partial(_read, keeps_space=quoted is not None)))
     parts = list(written_parts(pieces, _write, JAVA, collapses=False))
     if any(isinstance(part, MarkedText) for part in parts):
         yield from (lead, *parts, tail)
@@ -280,7 +280,7 @@ def _around(tokens: Sequence[MarkupToken]) -> tuple[str, str]:
 
 
 def _quoted(raw: str) -> tuple[str, str] | None:
-    """Text around the words of a string in quotation marks; None if it is not in such marks.
+    """Text around the words of a string in quotation marks, or None if it is not in such marks.
 
     By hand: a regular expression that looks for the end needs quadratic time.
     """
@@ -337,10 +337,6 @@ def _numbered(
     for piece in pieces:
         is_count = piece.kind == "atom" and piece.content in count
         yield replace(piece, content=count[piece.content]) if is_count else piece
-
-
-def _read_quoted(raw: str) -> str:
-    return _read(raw, keeps_space=True)
 
 
 def _read(raw: str, *, keeps_space: bool = False) -> str:

@@ -175,7 +175,7 @@ def _text(element: XmlElement | None) -> str:
 
 
 def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[Slot]:
-    """Forms of the target language; others are removed, except the form for zero."""
+    """Forms of the target language.  Others are removed, except the form for zero."""
     forms = {name: members[name] for name in CATEGORIES if name in members}
     given = {name: _content(one) for name, one in forms.items()}
     if "other" not in given:

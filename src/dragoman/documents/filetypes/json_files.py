@@ -33,7 +33,7 @@ _FORM = re.compile(rf"(.+?)(_ordinal)?_({'|'.join(CATEGORIES)})")
 
 
 class JsonFile(DocumentFormat):
-    """JSON whose values are strings of a program; keys stay as they are.
+    """JSON whose values are strings of a program.  Keys stay as they are.
 
     Files of Chrome's extensions and of Flutter (ARB) are known by their content.
     """
@@ -115,7 +115,7 @@ class _Strings:
         return replacement(node.start, node.stop, value, self._raw)
 
     def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
-        """The forms of the target language; other forms stay, unused."""
+        """The forms of the target language.  Other forms stay, unused."""
         given = {name: one.node.value for name, one in group.items()}
         other, target = group["other"], self._languages.target
         kind: NumberKind = "ordinal" if "_ordinal_" in other.name else "cardinal"

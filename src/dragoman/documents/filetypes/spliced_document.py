@@ -26,7 +26,7 @@ class Slot:
     write: Callable[[Sequence[str]], str]
     """How the translated values are written there."""
     current: str | None = None
-    """The value that the file has; the slot stays as it is if the translation equals it."""
+    """The value that the file has.  The slot stays as it is if the translation equals it."""
     group: int | None = None
     """Slots of one group are written together, or not at all if the translation of one is refused.
     Other slots with values are each by themselves."""
@@ -121,7 +121,7 @@ class SplicedDocument(EncodedDocument):
 
 
 def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:
-    """The reason why a translated string stays as it is; None if it does not stay."""
+    """The reason why a translated string stays as it is, or None if it does not stay."""
     if not all(translation.strip() for translation in translations):
         return EMPTY
     if value.is_refused(translations, joined):

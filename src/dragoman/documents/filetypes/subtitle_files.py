@@ -28,7 +28,7 @@ from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece
 
 COLUMNS = 42
-"""Of a line; wide characters, as in Chinese, take two."""
+"""Of a line.  Wide characters, as in Chinese, take two."""
 
 SubtitleKind = Literal["SubRip", "WebVTT"]
 
@@ -62,7 +62,7 @@ _CLOSING = "、。，．！？；：」』）】〉》”’…ー"
 
 
 class SubtitleFile(DocumentFormat):
-    """Subtitles, whose cues are texts; numbers, times, positions and comments stay."""
+    """Subtitles, whose cues are texts.  Numbers, times, positions and comments stay."""
 
     kind: ClassVar[SubtitleKind]
 
@@ -202,7 +202,7 @@ class SubtitleDocument(EncodedDocument):
         self._parts += [_Cue(utterances, newline, max(COLUMNS, columns), source), lines[-1][1]]
 
     def _utterances(self, lines: Sequence[str]) -> Iterator[_Utterance]:
-        """The words of one speaker after the other; other lines are joined."""
+        """The words of one speaker after the other.  Other lines are joined."""
         bare = [_TAG.sub("", line) for line in lines]
         parts: list[tuple[str | None, list[str]]] = []
         for line, starts in zip(lines, _starts(lines, bare), strict=True):
@@ -266,7 +266,8 @@ class SubtitleDocument(EncodedDocument):
                 if is_text and _SPACE.fullmatch(unit):
                     space = unit[0]
                     continue
-                breaks = is_text and columns and _is_wide(unit) and unit not in _CLOSING
+                is_wide = len(unit) == 1 and display_width(unit) > 1
+                breaks = is_text and columns and is_wide and unit not in _CLOSING
                 if space or breaks:
                     yield _Word(written, columns, gap)
                     written, columns, gap = "", 0, space
@@ -301,12 +302,8 @@ _UNIT = re.compile(rf"{_SPACE.pattern}|[{_UNSPACED}]|(?:[^\s{_UNSPACED}]|[{_NO_B
 """White space, a sign of a script without spaces, or a word of another."""
 
 
-def _is_wide(text: str) -> bool:
-    return len(text) == 1 and display_width(text) > 1
-
-
 def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
-    """Lines of about the same length, as few as possible; only a word may be longer than one."""
+    """Lines of about the same length, as few as possible.  Only a word may be longer than one."""
     width = sum(word.columns + display_width(word.gap) for word in words)
     lines = _broken(words, columns)
     for narrower in range(math.ceil(width / len(lines)), columns):
@@ -331,7 +328,7 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
 
 
 def _starts(lines: Sequence[str], bare: Sequence[str]) -> list[bool]:
-    """Whether somebody else speaks from a line of a cue on, for each line; ``bare`` has no tags."""
+    """For each line of a cue, whether another speaker begins there.  ``bare`` has no tags."""
     labels = [_LABEL.match(line) for line in bare]
     sounds = [_is_sound(line) for line in bare]
     several = [sum(1 for one in each if one) > 1 for each in (map(_DASH.match, bare), labels)]

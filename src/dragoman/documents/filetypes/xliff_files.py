@@ -64,7 +64,7 @@ def _is_text(masked: str) -> bool:
 
 
 def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
-    """Text, with each code as one tag without signs of a message; sections of CDATA are text."""
+    """Text, with each code as one tag without signs of a message.  Sections of CDATA are text."""
     ends = find_elements(tokens).ends
     index = 0
     while index < len(tokens):
@@ -119,7 +119,7 @@ class _Filling(NamedTuple):
     values: Sequence[StringValue]
     write: Callable[[Sequence[str]], str]
     state: str = ""
-    """Of the target; empty if it has none."""
+    """Of the target.  Empty if it has none."""
 
 
 class _Xliff:

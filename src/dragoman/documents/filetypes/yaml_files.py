@@ -37,7 +37,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 class YamlFile(DocumentFormat):
-    """YAML whose values are strings of a program; keys, comments and anchors stay as they are.
+    """YAML whose values are strings of a program.  Keys, comments and anchors stay as they are.
 
     The language at the top of a file of Rails becomes the target language.
     """
@@ -107,7 +107,7 @@ class _Strings:
         return replacement(start, stop, value, lambda text: self._raw(node, text))
 
     def _plural(self, node: yaml.MappingNode) -> Iterator[Slot]:
-        """Forms of a plural; those that the target language lacks stay, unused."""
+        """Forms of a plural.  Those that the target language lacks stay, unused."""
         given = {key.value: value.value for key, value in node.value}
         members = {key.value: (key, value) for key, value in node.value}
         wanted = translated_forms(given, self._languages.target, syntax=self._syntax)
@@ -245,7 +245,7 @@ def _reads_as(raw: str, text: str) -> bool:
 
 
 def _block(old: str, text: str, *, folded: bool) -> str | None:
-    """A string as a block with the head of the old block; None if a block cannot hold it."""
+    """A string as a block with the head of the old block, or None if a block cannot hold it."""
     head, _, body = old.partition("\n")
     lines = body.split("\n")
     indents = [line[: len(line) - len(line.lstrip(" "))] for line in lines if line.strip()]

@@ -103,7 +103,7 @@ class MarkdownDocument(EncodedDocument):
         self._outline.append(OutlineBlock(references_of(environment)))
 
     def _read(self, tokens: Sequence[Token], index: int) -> Sequence[OutlineBlock]:
-        """Read a block; returns the blocks within it."""
+        """Read a block.  Returns the blocks within it."""
         token = tokens[index]
         if token.map is None or RESERVED.search(token.content):
             return ()

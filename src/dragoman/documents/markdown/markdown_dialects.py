@@ -22,7 +22,7 @@ from dragoman.text.placeholder_notations import TEMPLATE_TAG
 
 TITLED = "titled"
 """The type of a token whose ``content`` is the title of a note, a tab or a container, or what an
-abbreviation stands for; if there is one, at the column ``meta[COLUMN]`` of its first line."""
+abbreviation stands for.  If there is one, at the column ``meta[COLUMN]`` of its first line."""
 COLUMN = "column"
 NO_TEXT = "no_text"
 """The type of a token of lines without a text, which are its ``content``."""
@@ -147,7 +147,7 @@ def is_template_line(state: StateBlock, number: int) -> bool:
 
 
 def line_of(state: StateBlock, number: int) -> str:
-    """A line without white space at its ends; empty if it is code by its indentation."""
+    """A line without white space at its ends.  Empty if it is code by its indentation."""
     if state.is_code_block(number):
         return ""
     return state.src[_first(state, number) : state.eMarks[number]].rstrip()
@@ -166,7 +166,7 @@ def _is_within(state: StateBlock, number: int) -> bool:
 def _closed(
     state: StateBlock, start: int, end: int, name: str, closes: Callable[[str], object]
 ) -> int | None:
-    """The line behind the first closing line of an open block; None if there is none.
+    """The line behind the first closing line of an open block, or None if there is none.
 
     A failed search is not repeated, which would need quadratic time.
     """
@@ -227,7 +227,7 @@ def lines_without_text(
 
 
 def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Lines of tags of templates alone; a tag may span several lines."""
+    """Lines of tags of templates alone.  A tag may span several lines."""
     stop = lines_without_text(partial(line_of, state), start, end, partial(_is_within, state))
     if stop == start:
         return False

@@ -86,7 +86,7 @@ class _Places:
 
 
 def read_html_block(lines: Sequence[str]) -> Iterator[MarkedDocument | str]:
-    """The texts of a block of HTML, and the lines of template tags in it; lines have their ends."""
+    """The texts of a block of HTML, given its lines with their ends, and lines of template tags."""
     places = None
     begin = number = place = 0
     while number < len(lines):

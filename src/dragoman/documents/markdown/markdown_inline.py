@@ -113,7 +113,7 @@ def new_parser(*, is_mdx: bool = False) -> MarkdownIt:
 
 
 def inline_pieces(parser: MarkdownIt, content: str, environment: Environment) -> list[InlinePiece]:
-    """The pieces of a paragraph, in order; they join to ``content``."""
+    """The pieces of a paragraph, in order.  They join to ``content``."""
     tokens = parser.parseInline(content, environment)[0].children or []
     return list(_pieces(content, _with_strong(tokens)))
 
@@ -175,7 +175,7 @@ def _noting(rule: Rule, mark: Mark) -> Rule:
 
 
 def _new_tokens(rule: Rule, state: StateInline) -> list[Token] | None:
-    """Tokens that a rule adds, without the text that was waiting; None if it does not apply."""
+    """Tokens that a rule adds, without the text that was waiting, or None if it does not apply."""
     count, waited = len(state.tokens), bool(state.pending)
     if not rule(state, False):
         return None
@@ -228,7 +228,7 @@ _Spanned = tuple[int, int, Token]
 
 
 def _with_strong(tokens: Sequence[Token]) -> list[_Spanned]:
-    """Tokens with their spans; the parser leaves half of a ``**`` beside it as an empty token."""
+    """Tokens with their spans.  The parser leaves half of a ``**`` beside it as an empty token."""
     marked = sorted(
         ((*token.meta[_SPAN], token) for token in tokens if _SPAN in token.meta),
         key=lambda one: one[:2],

@@ -50,7 +50,7 @@ class MarkdownPassages(WrittenPassages):
         return [*segments, *self._text(pieces)]
 
     def _add_inner(self, content: str, setting: Setting) -> int | None:
-        """The number of a passage within markup; None if there is nothing to translate."""
+        """The number of a passage within markup, or None if there is nothing to translate."""
         segments = self.read(content)
         if not any(isinstance(segment, int) for segment in segments):
             return None
@@ -129,7 +129,7 @@ class MarkdownPassages(WrittenPassages):
         return token.kind if token.kind in ("open", "close") else "point", token.name
 
     def _hidden_end(self, pieces: Sequence[InlinePiece], at: int, name: str) -> int:
-        """End of an element that is not translated; 0 if it is translated, or does not end."""
+        """End of an element that is not translated, or 0 if it is translated, or does not end."""
         if name not in NO_PROSE:
             return 0
         for index in range(at, len(pieces)):

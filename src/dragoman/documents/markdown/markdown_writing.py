@@ -23,7 +23,7 @@ from dragoman.translation.service.placeholders import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "bare", "label", "title"]
 """Place of a text, which decides which signs are markup.  A bare cell is the first of its row and
-has no ``|`` in front; a label describes an image."""
+has no ``|`` in front.  A label describes an image."""
 
 _SIGNS = re.compile(r"[\\`*_\[\]<&~]")
 _SIGNS_OF_MDX = re.compile(r"[\\`*_\[\]<&~{}]")
@@ -33,7 +33,7 @@ _FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
 _MOST_CAUTION = 3
 _CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
 """Ways to write a passage, tried until its meaning is right: the level of caution, and whether
-emphasis is HTML; see :class:`_PassageWriting`."""
+emphasis is HTML.  See :class:`_PassageWriting`."""
 # In front of these, a line is not broken: at its start, they would be markup.
 _UNBREAKABLE = re.compile(r"[-+*=#>|~`<:%]|\d+[.)]")
 _INDENT = re.compile(r"\n[ \t]+")
@@ -44,7 +44,7 @@ class RawMarkup(NamedTuple):
     """Markup of a text."""
 
     parts: tuple[str | int, ...]
-    """As it is written; numbers are passages within, such as the title of a link."""
+    """As it is written.  Numbers are passages within, such as the title of a link."""
     shape: str
     """Its meaning."""
     tag: str | None = None
@@ -67,7 +67,7 @@ class Passage:
     """In front of each line but the first."""
     newline: str = "\n"
     width: int | None = None
-    """Columns of its lines; None if it is on one line."""
+    """Columns of its lines, or None if it is on one line."""
 
 
 CHANGED = "its translation would change the markup"
@@ -93,7 +93,7 @@ class WrittenPassages:
     environment: Environment
     is_mdx: bool = False
     texts: list[MarkedText] = field(default_factory=list)
-    """Of all passages, in order; passages refer to them by number."""
+    """Of all passages, in order.  Passages refer to them by number."""
     markup: list[RawMarkup] = field(default_factory=list)
     """For which the numbers in texts stand."""
     inner: list[Passage] = field(default_factory=list)
@@ -102,7 +102,7 @@ class WrittenPassages:
     """Texts that the last writing left as they are, and why."""
 
     def written(self, passage: Passage, translations: Sequence[str]) -> str:
-        """A passage with its texts replaced; unchanged if there is no safe way to write them."""
+        """A passage with its texts replaced.  Unchanged if there is no safe way to write them."""
         if not self.are_written_again(list(self._numbers(passage)), translations):
             return passage.source
         for level, uses_tags in _CAUTION:

@@ -137,7 +137,7 @@ def has_content(expression: str) -> bool:
 
 
 def expression_end(text: str, start: int, limit: int) -> int:
-    """End of an expression in braces; -1 if it does not end."""
+    """End of an expression in braces, or -1 if it does not end."""
     known = _known_ends(text)
     if start not in known:
         brackets = _Brackets()
@@ -191,7 +191,7 @@ class _Brackets:
 
 
 def _item_end(text: str, place: int, limit: int) -> int:
-    """End of a tag, an expression or an element without prose; -1 if there is none."""
+    """End of a tag, an expression or an element without prose, or -1 if there is none."""
     if text[place] == "{":
         return expression_end(text, place, limit)
     end = _tag_end(text, place, limit) if text[place] == "<" else -1
@@ -203,7 +203,7 @@ def _item_end(text: str, place: int, limit: int) -> int:
 
 
 def _tag_end(text: str, start: int, limit: int) -> int:
-    """End of a tag of JSX, a fragment or a comment; -1 if there is none."""
+    """End of a tag of JSX, a fragment or a comment, or -1 if there is none."""
     if (comment := _COMMENT.match(text, start, limit)) is not None:
         return comment.end()
     begin = _TAG_BEGIN.match(text, start, limit)
@@ -220,7 +220,7 @@ def _tag_end(text: str, start: int, limit: int) -> int:
 
 
 def _attribute_end(text: str, place: int, limit: int) -> int:
-    """End of an attribute with its value; -1 if there is none."""
+    """End of an attribute with its value, or -1 if there is none."""
     if text.startswith("{", place):
         return expression_end(text, place, limit)
     found = _ATTRIBUTE.match(text, place, limit)

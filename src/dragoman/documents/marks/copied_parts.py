@@ -133,7 +133,7 @@ class Copies:
 def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
     """Which of the places at the indices left and right of the expected one is nearer.
 
-    None if both are too far; an index beyond the ends stands for no place.
+    None if both are too far.  An index beyond the ends stands for no place.
     """
     before = expected - places[left][0] if left >= 0 else _FAR + 1
     behind = places[right][0] - expected if right < len(places) else _FAR + 1

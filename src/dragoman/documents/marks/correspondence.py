@@ -36,7 +36,7 @@ class TargetUnit:
     """Index of its sentence."""
     is_word: bool
     sources: Sequence[Range] = ()
-    """Its words of the source; empty if they are unknown."""
+    """Its words of the source.  Empty if they are unknown."""
     certainty: float = 1.0
     """Of what it translates: less if it is guessed."""
     atom: Mark | None = None
@@ -318,7 +318,7 @@ def _without_signs(text: str, start: int, end: int) -> Range:
 
 
 def _places(part: str, text: str) -> list[int]:
-    """Places of a part in a text outside of longer words; at most two, which is enough to know."""
+    """Places of a part in a text outside of longer words.  At most two, which is enough to know."""
     places: list[int] = []
     place = text.find(part) if part else -1
     while place >= 0 and len(places) < 2:

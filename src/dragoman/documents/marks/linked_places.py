@@ -107,7 +107,10 @@ class LinkedPlaces:
                 return self._nearest_edge(gaps, self._boundary(index))
         free = [index for gap in gaps for index in range(*gap) if self._units[index].is_word]
         if free and mark.stop > mark.start:
-            nearest = min(free, key=lambda index: abs(self._middle(index) - expected))
+            units = self._units
+            nearest = min(
+                free, key=lambda at: abs((units[at].start + units[at].end) / 2 - expected)
+            )
             return nearest, nearest + 1
         return self._nearest_edge(gaps, expected)
 
@@ -130,7 +133,7 @@ class LinkedPlaces:
         return min(same or empty, key=lambda one: abs(self._boundary(one[0]) - expected))
 
     def _fitting(self, mark: Mark, gaps: Sequence[Range]) -> Range | None:
-        """The best range for a pair in one of the gaps; None if nothing there belongs to it."""
+        """The best range for a pair in one of the gaps, or None if nothing there belongs to it."""
         best = [(self._best(mark, gap), gap) for gap in gaps]
         (score, place), gap = max(best, key=lambda one: one[0][0])
         if score >= _CERTAIN:
@@ -207,7 +210,7 @@ class LinkedPlaces:
         return unit.certainty * (2 * _share(mark, unit) - 1)
 
     def _translating(self, mark: Mark, within: Range) -> int | None:
-        """The unit that translates most of a pair's content; None if there is none."""
+        """The unit that translates most of a pair's content, or None if there is none."""
         shares = [(_share(mark, self._units[index]), -index) for index in range(*within)]
         share, index = max(shares, default=(0.0, 0))
         return -index if share > 0 else None
@@ -270,7 +273,8 @@ class LinkedPlaces:
             if place in sentence.source:
                 here = self._found.units_of(number)
                 is_start = place == sentence.source[0]
-                return _clamped(here.start if is_start else here.stop, within), not is_start
+                index = here.start if is_start else here.stop
+                return min(max(index, within[0]), within[1]), not is_start
         before, after = self._text[:place].rstrip(), self._text[place:].lstrip()
         # A point follows the word in front of it, if a sign is next or only a space behind.
         follows = after == self._text[place:] and not is_word(after[:1])
@@ -290,14 +294,11 @@ class LinkedPlaces:
         return min(edges, key=distance), follows
 
     def _written(self, start: int, end: int) -> str:
-        """The text of a run of units, without white space; empty if it has atoms."""
+        """The text of a run of units, without white space.  Empty if it has atoms."""
         units = self._units[start:end]
         if any(unit.atom for unit in units):
             return ""
         return "".join(self._found.target[unit.start : unit.end] for unit in units)
-
-    def _middle(self, index: int) -> float:
-        return (self._units[index].start + self._units[index].end) / 2
 
     def _boundary(self, index: int) -> int:
         """The place in front of a unit, or behind the last one."""
@@ -311,10 +312,6 @@ def _gaps(within: Range, taken: Sequence[Range]) -> list[Range]:
     starts = [within[0], *(end for _, end in taken)]
     ends = [*(start for start, _ in taken), within[1]]
     return list(zip(starts, ends, strict=True))
-
-
-def _clamped(index: int, within: Range) -> int:
-    return min(max(index, within[0]), within[1])
 
 
 def _share(mark: Mark, unit: TargetUnit) -> float:

@@ -34,7 +34,7 @@ in a sentence, stay as they are."""
 def place_marks(
     marked: MarkedText, translated: TranslatedText, escape: Callable[[str], str] | None = None
 ) -> str:
-    """The translation of a text with its marks, as it is written; links make it better.
+    """The translation of a text with its marks, as it is written.  Links make it better.
 
     ``escape`` writes text, by default as in markup.
     """
@@ -63,7 +63,7 @@ def place_marks(
 
 
 def unchanged(marked: MarkedText, escape: Callable[[str], str] | None = None) -> str:
-    """A text as it was, with its marks; see :func:`place_marks`."""
+    """A text as it was, with its marks.  See :func:`place_marks`."""
     if isinstance(marked, PageText):
         return marked.raw
     atoms, others = [], {}
@@ -82,7 +82,7 @@ def _learned(
     atoms: Sequence[Mark],
     escape: Callable[[str], str],
 ) -> MarkWriting | None:
-    """The marks where the model says that they are; None if it does not say so."""
+    """The marks where the model says that they are, or None if it does not say so."""
     places, target = learned_places(marked, translated), translated.text
     if places is None:
         return None

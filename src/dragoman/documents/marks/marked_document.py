@@ -99,7 +99,7 @@ class Elements:
 
 
 def find_elements(tokens: Sequence[MarkupToken]) -> Elements:
-    """Pairs of tags; an end tag also ends all elements that began after its own."""
+    """Pairs of tags.  An end tag also ends all elements that began after its own."""
     ends: dict[int, int] = {}
     limits: dict[int, int] = {}
     opened: list[int] = []
@@ -173,7 +173,7 @@ _EMPTY_LINE = re.compile(r"((?<![\t\f ])[\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|
 
 
 class DocumentMarking:
-    """Gathers pieces until a text ends; ``document`` has all that have ended.
+    """Gathers pieces until a text ends.  ``document`` has all that have ended.
 
     Args:
         collapses: as for :func:`dragoman.documents.marks.marking.mark_pieces`.
@@ -282,7 +282,7 @@ def _is_space(piece: MarkupPiece) -> bool:
 
 
 def _ends_of_pairs(pieces: Sequence[MarkupPiece]) -> dict[int, int]:
-    """The ``close`` of each ``open``; those that cross another pair have none."""
+    """The ``close`` of each ``open``.  Those that cross another pair have none."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     for index, piece in enumerate(pieces):

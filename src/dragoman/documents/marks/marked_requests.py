@@ -91,5 +91,5 @@ def _extended(given: Glossary | None, kept: Sequence[str]) -> Glossary | None:
     old = () if given is None else given.terms
     try:
         return Glossary([*old, *terms])
-    except DataError:  # the glossary translates one of them; it is found again by its place
+    except DataError:  # the glossary translates one of them.  It is found again by its place
         return given

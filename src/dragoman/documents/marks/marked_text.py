@@ -12,7 +12,7 @@ from typing_extensions import override
 Range = tuple[int, int]
 """Start and end, half-open, in characters."""
 RESERVED = re.compile("[\x01-\x04]")
-"""Signs that enclose numbers; text that has them is not read."""
+"""Signs that enclose numbers.  Text that has them is not read."""
 KEPT_SPACE, KEPT_BREAK = "\x03", "\x04"
 """Stand for white space within markup, where no line is broken."""
 MOST_MARKS = 100
@@ -103,7 +103,7 @@ class PageText(MarkedText):
     """A text of a page or of XML, whose characters are written as they were.
 
     Args:
-        raw: all of it as it was written; also the result of a translation that changes nothing.
+        raw: all of it as it was written.  Also the result of a translation that changes nothing.
         written: the notation of characters that have several, and of an ampersand in front of a
             space.
     """
@@ -163,7 +163,7 @@ class NumberedText(MarkedText):
     """A text whose marks are numbers."""
 
     def escape(self, text: str) -> str:
-        """A part of a translation, without control characters; its format escapes it later."""
+        """A part of a translation, without control characters.  Its format escapes it later."""
         return _CONTROL_CHARACTER.sub(" ", text)
 
 
@@ -173,7 +173,7 @@ def as_number(number: int) -> str:
 
 
 def number_of(written: str) -> int | None:
-    """The number that is written; None for anything else."""
+    """The number that is written, or None for anything else."""
     found = _NUMBER.fullmatch(written)
     return None if found is None else int(found[1])
 

@@ -106,7 +106,7 @@ def _html_token(text: str, place: int, codes: TemplateCodes) -> MarkupToken:
 
 
 def _title_tokens(text: str, place: int, end: int, codes: TemplateCodes) -> Iterator[MarkupToken]:
-    """Text without tags; possible tags in it are for programs, and are copied."""
+    """Text without tags.  Possible tags in it are for programs, and are copied."""
     while place < end:
         code = codes.at(place)
         tag = _TITLE_TAG.match(text, place, end)
@@ -192,7 +192,7 @@ class _AttributeReading:
     """The attributes, and the name ``/`` if the tag closes itself."""
 
     def end(self, place: int) -> int | None:
-        """End of a tag, after its ``>``; None if it does not end."""
+        """End of a tag, after its ``>``, or None if it does not end."""
         text = self.text
         while True:
             begin, place = place, _end(_BETWEEN, text, place)
@@ -217,7 +217,7 @@ class _AttributeReading:
             self.found.setdefault(name if self.codes is None else name.lower(), _unquoted(value))
 
     def _value_end(self, place: int) -> int | None:
-        """End of the value of an attribute; None if it does not end."""
+        """End of the value of an attribute, or None if it does not end."""
         text = self.text
         if not text.startswith(('"', "'"), place):
             return self._run(_UNQUOTED, place)

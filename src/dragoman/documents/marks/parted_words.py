@@ -81,7 +81,7 @@ class PartedWords:
             yield rest, None
 
     def _without_ending(self, word: str) -> str:
-        """The longest of the words with a number that a word begins with; empty for none."""
+        """The longest of the words with a number that a word begins with.  Empty for none."""
         for length in range(min(len(word) - 1, self._most), 0, -1):
             begin, behind = word[:length], word[length]
             if begin in self._places and not behind.isdigit() and any(map(str.isdigit, begin)):

@@ -46,7 +46,7 @@ _LONGEST_INITIAL = 12
 
 
 def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: int = 0) -> Parts:
-    """The paragraphs of a part, and what is between them; ``depth`` counts paragraphs around it.
+    """The paragraphs of a part, and what is between them.  ``depth`` counts paragraphs around it.
 
     Raises:
         DataError: too many paragraphs are within one another.
@@ -100,7 +100,7 @@ def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[Marku
 
 
 class _ParagraphReader:
-    """Reads paragraphs, and those within them; they are ``depth`` paragraphs deep."""
+    """Reads paragraphs, and those within them.  They are ``depth`` paragraphs deep."""
 
     def __init__(self, markup: ParagraphMarkup, depth: int) -> None:
         self._markup, self._depth = markup, depth

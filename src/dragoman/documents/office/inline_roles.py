@@ -9,33 +9,26 @@ from dragoman.documents.office.part_tokens import attribute
 
 Role = Literal[
     "paragraph",
-    "hidden",
-    "run",
-    "format",
-    "words",
-    "ruby",
-    "base",
-    "pair",
-    "span",
-    "properties",
-    "content",
-    "field",
-    "instruction",
-    "begin",
-    "end",
-    "atom",
-    "edge",
-    "dropped",
-    "anchor",
-    "point",
+    "hidden",  # never translated, paragraphs within included
+    "run",  # words in one format
+    "format",  # that format
+    "words",  # the words of a run
+    "ruby",  # words with a reading above them
+    "base",  # the element in it that has these words
+    "pair",  # around words
+    "span",  # around words, and nothing but a format
+    "properties",  # in front of the words in a pair
+    "content",  # the element in a pair that has the words
+    "field",  # a part of a field that spans runs
+    "instruction",  # of such a field
+    "begin",  # of a range
+    "end",  # of a range
+    "atom",  # copied as a word of the sentence
+    "edge",  # texts end there
+    "dropped",  # put in by programs wherever they like
+    "anchor",  # tied to a word, takes no space, may hold paragraphs
+    "point",  # anything else between words, such as a picture; may hold paragraphs
 ]
-"""A paragraph; what is never translated, paragraphs within included; a run of words in one format,
-that format, and its words; words with a reading above them, and the element in it that has these
-words; an element around words, one that is nothing but a format, what is in front of the words in
-it, and the element in it that has the words; the parts of a field that span runs, and what it says;
-the begin and the end of a range; what is copied as a word of the sentence; where texts end; what
-programs put in by themselves, wherever they like; what is tied to a word and takes no space; and
-anything else, which is between words, as a picture is.  Both may hold paragraphs of their own."""
 
 _OF_OPEN_XML: dict[Role, str] = {
     "paragraph": "w:p a:p p:text c:v cx:v cx:pt",

@@ -83,7 +83,13 @@ class OfficeDocument(OpenDocument):
     @override
     def outline(self) -> Sequence[OutlineBlock]:
         numbers = {key: number for number, key in enumerate(self._texts)}
-        return [block for part in self._parts for block in _part_blocks(part.parts, numbers)]
+        blocks: list[OutlineBlock] = []
+        for part in self._parts:
+            blocks.append(OutlineBlock(list(_tags(part.parts))))
+            for paragraph in part.parts:
+                if isinstance(paragraph, Paragraph):
+                    blocks += _paragraph_blocks(paragraph, numbers)
+        return blocks
 
     @override
     def written(self, translations: Sequence[str]) -> bytes:
@@ -128,18 +134,8 @@ def _of_part(name: str, error: DataError) -> DataError:
     return DataError(f"the part {name!r}: {error}")
 
 
-def _part_blocks(parts: Parts, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
-    """The blocks of a part: what is around its paragraphs, and each of these.
-
-    ``numbers`` are the indices of the texts of the document, by their keys.
-    """
-    yield OutlineBlock(list(_tags(parts)))
-    for part in parts:
-        if isinstance(part, Paragraph):
-            yield from _paragraph_blocks(part, numbers)
-
-
 def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
+    """The blocks of a paragraph, given the indices of the texts of the document by their keys."""
     raw = paragraph.raw
     texts = [numbers[key] for key in paragraph.keys]
     kept = placeholders_of(paragraph.document.texts)

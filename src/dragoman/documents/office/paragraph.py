@@ -17,7 +17,7 @@ from dragoman.documents.marks.marked_text import Mark, MarkedText, escaped, walk
 Parts = list[Union[str, "Paragraph"]]
 """Raw text, and paragraphs in it."""
 WHITE = re.compile(r"[ \t\r\n]+")
-"""White space of XML; other spaces, such as no-break ones, are characters like all others."""
+"""White space of XML.  Other spaces, such as no-break ones, are characters like all others."""
 HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 
 
@@ -36,7 +36,7 @@ class RunFormat:
     """Whether white space at the ends of words is lost unless an attribute keeps it."""
 
     def run(self, words: str, hyphens: int = 0) -> str:
-        """Words of XML in this format, as a run; no line ends at the first hyphens within words."""
+        """A run of words of XML.  No line ends at the first ``hyphens`` hyphens within words."""
         parts = HYPHEN.split(words, hyphens) if hyphens else [words]
         hyphen = f"<{self.words.removesuffix('t')}noBreakHyphen/>"
         return self.begin + hyphen.join(map(self._element, parts)) + self.end
@@ -60,7 +60,7 @@ class Symbol:
     is_shown: bool = False
     """Whether it takes a place in the line, as words do."""
     rank: int | None = None
-    """Place among the symbols of the paragraph whose order stays; None for others."""
+    """Place among the symbols of the paragraph whose order stays, or None for others."""
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Paragraph:
     def written(self, answers: Callable[[str], str | None]) -> str:
         """The paragraph with its texts translated.
 
-        ``answers`` gives the translation of a text by its key, with tags; None if it is unchanged.
+        ``answers`` gives the translation of a text by its key, with tags, or None if unchanged.
         """
         given = [answers(key) for key in self.keys]
         if all(translation is None for translation in given):
@@ -140,7 +140,7 @@ class Paragraph:
 
 
 def written_parts(parts: Parts, answers: Callable[[str], str | None]) -> str:
-    """Parts with their paragraphs translated; ``answers`` as for :meth:`Paragraph.written`."""
+    """Parts with their paragraphs translated.  ``answers`` as for :meth:`Paragraph.written`."""
     return "".join(part if isinstance(part, str) else part.written(answers) for part in parts)
 
 

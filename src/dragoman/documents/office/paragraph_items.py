@@ -135,7 +135,7 @@ class _ItemReader:
         return self._opened[-1].number if self._opened else 0
 
     def _element(self, index: int) -> int:
-        """Read an element; returns the index of the token to go on with."""
+        """Read an element.  Returns the index of the token to go on with."""
         token, role, after = self._tokens[index], self._role(index), self._after(index)
         if role == "run":
             self._run(index, after)

@@ -16,7 +16,7 @@ from dragoman.documents.office.paragraph import RunFormat
 from dragoman.documents.office.paragraph_item import Item
 
 _NOTED_ELEMENTS = frozenset(["w:lang", "w:noProof", "w:del", "w:ins", "w:moveFrom", "w:moveTo"])
-"""Properties that show nothing; the last four are about the mark of the paragraph."""
+"""Properties that show nothing.  The last four are about the mark of the paragraph."""
 _NOTED_ATTRIBUTES = frozenset(
     ["altLang", "dirty", "err", "hint", "lang", "noProof", "smtClean", "smtId"]
 )
@@ -29,7 +29,7 @@ _TOGGLE_NAMES = """
 """
 _TOGGLES = frozenset(f"w:{name}" for name in _TOGGLE_NAMES.split())
 _STATES = {"": "", "1": "", "true": "", "on": "", "0": "0", "false": "0", "off": "0"}
-"""Values of a toggle: none is "on"; "off" is not the same as no toggle, as a style may set it."""
+"""Values of a toggle: none is "on".  "off" is not the same as no toggle, as a style may set it."""
 _SEEN_ON_SPACES = re.compile(
     r"<\w+:(?:u|strike|dstrike|highlight|shd|bdr|em|hlinkClick)\b|\s(?:u|strike)="
 )
@@ -51,7 +51,7 @@ class _Property(NamedTuple):
 
 
 def format_key(properties: Sequence[MarkupToken]) -> str:
-    """A key that is equal for formats that look the same; empty without properties.
+    """A key that is equal for formats that look the same.  Empty without properties.
 
     ``properties`` are the tokens of the element that holds them, its own tags included.
     """

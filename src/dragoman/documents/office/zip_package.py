@@ -50,7 +50,7 @@ class ZipPackage:
         return list(self._by_name)
 
     def size(self, name: str) -> int:
-        """Bytes of a part, unpacked; 0 if there is none of that name."""
+        """Bytes of a part, unpacked, or 0 if there is none of that name."""
         info = self._by_name.get(name)
         return 0 if info is None else info.file_size
 

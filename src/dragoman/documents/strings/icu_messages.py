@@ -39,7 +39,7 @@ _DEEPEST = 10
 _PLAIN = 5
 """A number whose ordinal is written as most ordinals are."""
 _MOST_BRANCHES = 60
-"""Of a message with all its combinations; one with more stays as it is."""
+"""Of a message with all its combinations.  One with more stays as it is."""
 
 
 def has_choice(text: str) -> bool:
@@ -50,7 +50,7 @@ def has_choice(text: str) -> bool:
 def read_message(
     source: str, language: str, *, is_markup: bool = False, syntax: StringSyntax = ANY
 ) -> StringValue:
-    """A string as a message or alternatives; an invalid message stays as it is.
+    """A string as a message or alternatives.  An invalid message stays as it is.
 
     ``syntax`` is that of its placeholders if it has no branches.
     """
@@ -80,7 +80,7 @@ class _Choice:
     head: str
     """As ``{count, plural,``, with an offset."""
     argument: str
-    """Its number, which is written as ``#``, too; empty if an offset makes them differ."""
+    """Its number, which is written as ``#``, too.  Empty if an offset makes them differ."""
     kind: Literal["plural", "select", "selectordinal"]
     branches: tuple[_Branch, ...]
     tail: str

@@ -43,7 +43,7 @@ _PARTNERS = ("rid", "i", "id", "startRef")
 _TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
 """The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
 _FLOW = re.compile("\x01([0-9]+)\x02")
-"""Stands for a sub-flow; no document of XML has these characters."""
+"""Stands for a sub-flow.  No document of XML has these characters."""
 SECTION, SECTION_END = "<![CDATA[", "]]>"
 SECTIONS = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
@@ -51,7 +51,7 @@ _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 
 
 class CodedValue(StringValue):
-    """The content of a segment; if it collapses, white space of any length is a space."""
+    """The content of a segment.  If it collapses, white space of any length is a space."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class CodedValue(StringValue):
         return SECTIONS.sub(lambda section: as_section(unescaped(section[1])), ordered)
 
     def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
-        """A translation with the content of its codes; None if it cannot be written."""
+        """A translation with the content of its codes, or None if it cannot be written."""
         flows: list[str] = []
         for flow, mine in with_translations(self._flows, translations):
             flows.append(flow.joined(mine))
@@ -130,7 +130,7 @@ def _without_flows(
 
 
 def section_text(token: MarkupToken) -> str | None:
-    """The text of a section of CDATA; None if a token is none."""
+    """The text of a section of CDATA, or None if a token is none."""
     if token.kind != "opaque" or not token.raw.startswith(SECTION):
         return None
     return token.raw[len(SECTION) : -len(SECTION_END)]
@@ -192,7 +192,7 @@ def written_parts(
     *,
     collapses: bool,
 ) -> Iterator[str | MarkedText]:
-    """Texts with marks and the raw parts between them; text with too much markup stays as it is."""
+    """Texts with marks, and the raw parts between.  Text with too much markup stays as it is."""
     for part in parted(pieces):
         if isinstance(part, str):
             yield part
@@ -212,7 +212,7 @@ def _written_text(
     *,
     collapses: bool,
 ) -> MarkedText | None:
-    """A text with marks; None if there is nothing to translate, or too much markup."""
+    """A text with marks, or None if there is nothing to translate, or too much markup."""
     marked = mark_pieces(pieces, collapses=collapses)
     if marked is None or marked.is_crowded:
         return None
@@ -230,7 +230,7 @@ def _written_text(
 def coded_pieces(
     tokens: Sequence[MarkupToken], syntax: StringSyntax = ANY
 ) -> Iterator[MarkupPiece]:
-    """Tokens with inline codes as pieces; codes that begin and end a span are pairs."""
+    """Tokens with inline codes as pieces.  Codes that begin and end a span are pairs."""
     elements = find_elements(tokens)
     pairs = _pairs(tokens)
     breaks = _breaks(tokens, elements)
@@ -264,7 +264,7 @@ def coded_pieces(
 
 
 def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
-    """Indices of tags at which a text ends; of an element with text, both."""
+    """Indices of tags at which a text ends.  Of an element with text, both."""
     breaks: set[int] = set()
     for index, token in enumerate(tokens):
         if token.kind not in ("open", "empty") or _is_kept(token):

@@ -15,7 +15,11 @@ from typing import Literal, NamedTuple
 from typing_extensions import override
 
 from dragoman.documents.strings.plural_rules import catalogue_values, has_count
-from dragoman.documents.strings.string_placeholders import TAG, filled_in, wanted_names
+from dragoman.documents.strings.string_placeholders import (
+    TAG,
+    filled_in,
+    placeholder_names,
+)
 from dragoman.documents.strings.string_syntax import StringSyntax
 from dragoman.documents.strings.string_values import PlainValue, StringValue, with_translations
 from dragoman.text.language_codes import base_language, spelling
@@ -31,7 +35,7 @@ _RANGE = re.compile(
 _SAMPLES = (3, 5, 2, 1, 0, 11, 20, 50, 100, 1000)
 _MANY = 5
 _MOST = 12
-"""Alternatives; a string with more is a table or a list."""
+"""Alternatives.  A string with more is a table or a list."""
 
 _RULES: Mapping[str, tuple[int, str]] = {
     "one form": (1, "0"),
@@ -96,14 +100,14 @@ class _Alternative(NamedTuple):
     """One of the alternatives, as it is written."""
 
     range: str
-    """With white space; empty if it has none."""
+    """With white space.  Empty if it has none."""
     text: str
     between: str
     """The separator behind it."""
 
 
 def read_alternatives(source: str, language: str, syntax: StringSyntax) -> AlternativesValue | None:
-    """A string as alternatives; None if it is one text."""
+    """A string as alternatives, or None if it is one text."""
     if "|" not in source and "\x03" not in source:
         return None
     is_long = _LONG.search(source) is not None
@@ -114,7 +118,7 @@ def read_alternatives(source: str, language: str, syntax: StringSyntax) -> Alter
 
 
 def read_escaped_alternatives(raw: str, language: str, syntax: StringSyntax) -> StringValue | None:
-    """Text of XML without tags, as it is written, as alternatives; None if it is one text."""
+    """Text of XML without tags, as it is written, as alternatives, or None if it is one text."""
     alternatives = read_alternatives(html.unescape(raw), language, syntax)
     return None if alternatives is None else _EscapedValue(raw, alternatives)
 
@@ -209,13 +213,11 @@ def _library(
     """Whose rule tells which number has which alternative."""
     if is_long:
         return "polyglot"
-    names = [text for alternative in alternatives for text in _placeholders(alternative, syntax)]
+    names = [
+        text for alternative in alternatives for text in placeholder_names(alternative.text, syntax)
+    ]
     is_named = any(name.startswith((":", "%", "{{")) for name in names)
     return "laravel" if is_named and _has_count(alternatives, syntax) else "vue"
-
-
-def _placeholders(one: _Alternative, syntax: StringSyntax) -> list[str]:
-    return wanted_names(one.text, filled_in(one.text, syntax))
 
 
 def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bool:
@@ -224,7 +226,9 @@ def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bo
     With ranges, or if all have the same placeholder and no space parts them, it need not be called
     a number, as in "{{ limit }} letter|{{ limit }} letters".
     """
-    first, *others = (set(_placeholders(alternative, syntax)) for alternative in alternatives)
+    first, *others = (
+        set(placeholder_names(alternative.text, syntax)) for alternative in alternatives
+    )
     is_tight = alternatives[0].between == "|" and bool(first.intersection(*others))
     guesses = is_tight or any(one.range for one in alternatives)
     return any(has_count(one.text, syntax, guesses=guesses) for one in alternatives)
@@ -233,7 +237,7 @@ def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bo
 def _in_forms(
     alternatives: Sequence[_Alternative], library: _Library, language: str, syntax: StringSyntax
 ) -> list[StringValue] | None:
-    """The forms of the target language; None if the library has no rules for it."""
+    """The forms of the target language, or None if the library has no rules for it."""
     if library == "vue" or len(alternatives) != 2 or any(one.range for one in alternatives):
         return None
     singular, plural = (alternative.text for alternative in alternatives)
@@ -250,7 +254,7 @@ def _rule(language: str, languages: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _numbers(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> Sequence[int | None]:
-    """A number for each: of its range, or as vue-i18n counts; None if no text writes it."""
+    """A number for each: of its range, or as vue-i18n counts, or None if no text writes it."""
     count = len(alternatives)
     if not _has_count(alternatives, syntax):
         return [None] * count
@@ -262,7 +266,7 @@ def _numbers(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> Sequ
 
 
 def _number_of(condition: str) -> int | None:
-    """A number in a range; None if the text is not a range."""
+    """A number in a range, or None if the text is not a range."""
     found = _RANGE.fullmatch(condition) if condition else None
     if found is None or (found["number"] is None and found["low"] is None):
         return None

@@ -16,7 +16,7 @@ from dragoman.core.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     from babel import Locale
-from dragoman.documents.strings.string_placeholders import count_span, filled_in, wanted_names
+from dragoman.documents.strings.string_placeholders import count_span, filled_in, placeholder_names
 from dragoman.documents.strings.string_syntax import ANY, StringSyntax
 from dragoman.documents.strings.string_values import PlainValue, StringValue
 
@@ -35,7 +35,7 @@ class PluralForm:
     """A form of a language."""
 
     numbers: tuple[int, ...]
-    """Its numbers up to 200, the most typical first; empty if it has fractions or millions only."""
+    """Its numbers up to 200, the most typical first: none if it has only fractions or millions."""
 
     @property
     def is_singular(self) -> bool:
@@ -43,7 +43,7 @@ class PluralForm:
         return self.numbers == (1,)
 
     def sample(self, *, writes_number: bool = True) -> int:
-        """One of its numbers; not 1, if possible, unless the text writes the number."""
+        """One of its numbers.  Not 1, if possible, unless the text writes the number."""
         fitting = [number for number in self.numbers if writes_number or number != 1]
         return next(iter(fitting or self.numbers), 5)
 
@@ -167,7 +167,7 @@ def unused_forms(
 def has_count(
     text: str, syntax: StringSyntax = ANY, singular: str = "", *, guesses: bool = True
 ) -> bool:
-    """Whether a text writes the number that decides on its form; see :func:`count_span`."""
+    """Whether a text writes the number that decides on its form.  See :func:`count_span`."""
     spans = filled_in(text, syntax)
     return count_span(text, spans, syntax, guesses=guesses, singular=singular) is not None
 
@@ -194,5 +194,5 @@ def catalogue_values(
 
 def _is_covered(text: str, other: str, syntax: StringSyntax) -> bool:
     """Whether a text has no placeholder that another lacks."""
-    mine, others = (wanted_names(one, filled_in(one, syntax)) for one in (text, other))
+    mine, others = (placeholder_names(one, syntax) for one in (text, other))
     return set(mine) <= set(others)

@@ -79,7 +79,7 @@ def count_span(
     guesses: bool = True,
     singular: str = "",
 ) -> Span | None:
-    """The placeholder, among spans, that is the count of a plural form; None if unknown.
+    """The placeholder, among spans, that is the count of a plural form, or None if unknown.
 
     If it ``guesses``, the only placeholder is the count, regardless of its name.  The ``singular``,
     the form for 1 or empty if unknown, may lack it.
@@ -98,7 +98,7 @@ def count_span(
     ]
     best = named or integers or parts
     if not best and guesses and singular and len(placeholders) > 1:
-        others = wanted_names(singular, filled_in(singular, syntax))
+        others = placeholder_names(singular, syntax)
         placeholders = [one for one in placeholders if text[slice(*one)] not in others]
     if best or (guesses and len(placeholders) == 1):
         return (best or placeholders)[0]
@@ -106,21 +106,21 @@ def count_span(
 
 
 def _name(placeholder: str) -> str:
-    """The name of a placeholder's value, without its notation; empty if it has no name."""
+    """The name of a placeholder's value, without its notation.  Empty if it has no name."""
     found = _NAME.match(placeholder)
     return "" if found is None else found[1].rpartition(".")[2] or found[1]
 
 
 def kept(source: str, translation: str, syntax: StringSyntax = ANY) -> str | None:
-    """A translation as it can be written; None if it lacks a placeholder or tag, or has another."""
+    """A translation as it can be written, or None if its placeholders or tags are others."""
     written = apart(source, translation, syntax)
     return in_order(source, written, syntax) if same_placeholders(source, written, syntax) else None
 
 
 def apart(source: str, translation: str, syntax: StringSyntax) -> str:
     """A translation with a space beside each placeholder that would be read as part of a word."""
-    wanted = Counter(wanted_names(source, filled_in(source, syntax)))
-    lost = wanted - Counter(wanted_names(translation, filled_in(translation, syntax)))
+    wanted = Counter(placeholder_names(source, syntax))
+    lost = wanted - Counter(placeholder_names(translation, syntax))
     for name in lost:
         joined = rf"(?<=[A-Za-z0-9_])(?={re.escape(name)})|(?<={re.escape(name)})(?=[A-Za-z0-9_])"
         translation = re.sub(joined, " ", translation)
@@ -131,7 +131,7 @@ def in_order(source: str, translation: str, syntax: StringSyntax = ANY) -> str:
     """A translation whose placeholders without number or name get what they had in the source."""
     wanted = _positional(source, syntax)
     found = _positional(translation, syntax)
-    order, names = wanted_names(source, wanted), wanted_names(translation, found)
+    order, names = contents(source, wanted), contents(translation, found)
     if names == order or len(found) != len(wanted):
         return translation
     if len(order) > MOST_MARKS:  # too many to be a sentence
@@ -152,7 +152,7 @@ def in_order(source: str, translation: str, syntax: StringSyntax = ANY) -> str:
 
 
 def _with_number(name: str, index: int, numbering: Numbering) -> str | None:
-    """A placeholder with the number of its argument; None if it cannot have one."""
+    """A placeholder with the number of its argument, or None if it cannot have one."""
     if name == "{}":
         return f"{{{index}}}" if numbering == "braces" else None
     if numbering == "printf":
@@ -188,9 +188,14 @@ def without_numbers(text: str, syntax: StringSyntax) -> str:
     return text
 
 
-def wanted_names(text: str, spans: Sequence[Span]) -> list[str]:
+def contents(text: str, spans: Sequence[Span]) -> list[str]:
     """The content of parts of a text."""
     return [text[slice(*span)] for span in spans]
+
+
+def placeholder_names(text: str, syntax: StringSyntax) -> list[str]:
+    """The placeholders of a string, as they are written."""
+    return contents(text, filled_in(text, syntax))
 
 
 def same_tags(one: str, other: str) -> bool:
@@ -206,7 +211,7 @@ def _positional(text: str, syntax: StringSyntax) -> list[Span]:
 
 def same_placeholders(source: str, translation: str, syntax: StringSyntax = ANY) -> bool:
     """Whether two strings have the same placeholders and tags, in whatever order."""
-    wanted = Counter(wanted_names(source, filled_in(source, syntax)))
+    wanted = Counter(placeholder_names(source, syntax))
     signs = {name[0] for name in wanted}
     found = Counter(
         translation[slice(*span)]

@@ -85,7 +85,7 @@ _FLAGS = {
 def flagged_syntax(flags: Iterable[str], syntax: StringSyntax = ANY) -> StringSyntax:
     """The syntax of a message with flags of gettext, and with what its file tells besides.
 
-    Flags are such as ``c-format``; ``no-c-format`` says that it has none of these.
+    Flags are such as ``c-format``.  ``no-c-format`` says that it has none of these.
     """
     for flag in flags:
         if known := _FLAGS.get(flag):
@@ -111,7 +111,7 @@ def shown_syntax(strings: Iterable[str], syntax: StringSyntax = ANY) -> StringSy
     """The syntax that the strings of a file show together.
 
     ``[name]`` is a placeholder where others are written so beyond doubt (``[user_name]``), or where
-    the same name is a placeholder in another notation; ``:n`` is where several strings have such.
+    the same name is a placeholder in another notation.  ``:n`` is where several strings have such.
     """
     names: set[str] = set()
     in_squares: set[str] = set()

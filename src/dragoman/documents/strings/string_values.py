@@ -20,12 +20,12 @@ from dragoman.documents.marks.markup_pieces import MarkupPiece, parted
 from dragoman.documents.strings.string_placeholders import (
     TAG,
     apart,
+    contents,
     count_span,
     filled_in,
     kept,
     numbered,
     same_placeholders,
-    wanted_names,
     without_numbers,
     without_stray,
 )
@@ -47,7 +47,7 @@ _OTHER_ESCAPE = re.compile(r"\\[^nrt\"'\\]")
 # One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
 _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
 _MOST_TAGS = 20 * MOST_MARKS
-"""Of a string; one with more is a page, and stays as it is."""
+"""Of a string.  One with more is a page, and stays as it is."""
 _SPACE = re.compile(r"\s")
 _SPACES = re.compile(r"\s+")
 _LONGEST_WORD = 200
@@ -121,7 +121,7 @@ class KeptValue(StringValue):
 
 
 class PlainValue(StringValue):
-    """A string with placeholders and tags; each of its lines is a text.
+    """A string with placeholders and tags.  Each of its lines is a text.
 
     While it is translated, a ``number`` is written instead of the placeholder of the count, which
     the ``singular``, the form for 1 of a plural, may lack.
@@ -141,7 +141,7 @@ class PlainValue(StringValue):
         if is_code(source):
             return
         spans = filled_in(source, syntax)
-        shown = wanted_names(source, spans)
+        shown = contents(source, spans)
         count = count_span(source, spans, syntax, singular=singular)
         if number is not None and count is not None:
             shown[spans.index(count)] = str(number)
@@ -224,7 +224,7 @@ def _parts(
 def string_pieces(
     source: str, atoms: Mapping[Span, str], *, finds_escapes: bool = True
 ) -> list[MarkupPiece]:
-    """A string as texts, tags, breaks and atoms; tags without a partner are atoms.
+    """A string as texts, tags, breaks and atoms.  Tags without a partner are atoms.
 
     ``atoms`` are as for :func:`mark_string`.  ``finds_escapes`` says whether ``\\\
     `` may be in it
@@ -277,7 +277,7 @@ def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPie
 
 
 def _link_begin(source: str, end: int) -> int | None:
-    """Start of the bracket that ends at a place, in the same line; None if there is none."""
+    """Start of the bracket that ends at a place, in the same line, or None if there is none."""
     depth = 0
     for at in range(end - 1, max(-1, end - _LONGEST_LINK), -1):
         if source[at] == "[" and not depth:
@@ -297,7 +297,7 @@ def _is_inside(span: Span, others: Sequence[Span]) -> bool:
 def _atoms(
     source: str, part: Span, spans: Sequence[Span], atoms: Mapping[Span, str]
 ) -> Iterator[MarkupPiece]:
-    """A part of a string without tags; ``spans`` are those of ``atoms``."""
+    """A part of a string without tags.  ``spans`` are those of ``atoms``."""
     start, stop = part
     for span in spans[bisect_left(spans, (start, start)) : bisect_left(spans, (stop, stop))]:
         if start <= span[0] and span[1] <= stop:
