@@ -164,7 +164,6 @@ class _RunnerWhenNeeded:
     def carry_out(
         self, work: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """The items with their results."""
         if self._runner is None:
             self._runner = self._begin()
         return self._runner.carry_out(work, items)

@@ -95,7 +95,6 @@ class Declared:
 
 
 def _type(kind: str) -> Any:
-    """The type of values for Click."""
     if " | " in kind:
         return click.Choice(kind.split(" | "))
     if (match := _NUMBER.fullmatch(kind)) is None:

@@ -128,7 +128,6 @@ class Launch:
         return supervision.cut_off or lost
 
     def _conclude(self, supervision: Supervision, failures: Failures, history: History) -> None:
-        """Raise the error to report, if any."""
         error = supervision.error
         if isinstance(error, (RendezvousError, ValueError)) and not history.begun:
             raise ConfigError(

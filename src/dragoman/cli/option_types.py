@@ -79,7 +79,6 @@ class _Path(click.Path):
     """A path; refused at once if every operation on it would fail."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Read the text of an argument."""
         if not value:
             self.fail("a path must not be empty.", param, ctx)
         try:
@@ -95,7 +94,6 @@ class _AsTyped(_Path):
     """A path as text, which may end in a slash."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the text of an argument."""
         super().convert(value, param, ctx)
         return os.fsdecode(value)
 
@@ -104,7 +102,6 @@ class _Output(_Path):
     """A file to write instead of standard output; None for ``-``, which is standard output."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the text of an option."""
         path = super().convert(value, param, ctx)
         return None if os.fsdecode(value) == str(STREAM) else path
 
@@ -113,7 +110,6 @@ class _File(_Path):
     """A file to write, for a command that writes other output to standard output."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Read the text of an option."""
         if os.fsdecode(value) == str(STREAM):
             self.fail("this is not written to standard output; name a file.", param, ctx)
         return super().convert(value, param, ctx)
@@ -123,7 +119,6 @@ class _Recipe(_Path):
     """A configuration file, or the name of a bundled recipe."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Read the text of an argument."""
         return found_recipe(super().convert(value, param, ctx))
 
 
@@ -131,7 +126,6 @@ class _Model(_Path):
     """A model or run directory, or the name of an installed model."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Read the text of an argument."""
         return found_model(super().convert(value, param, ctx))
 
 

@@ -95,11 +95,9 @@ class _Guarded:
         return written
 
     def writelines(self, lines: Iterable[Any]) -> None:
-        """Write several texts, without anything in between."""
         self._guard(self._stream.writelines, lines)
 
     def flush(self) -> None:
-        """Flush the buffer."""
         self._guard(self._stream.flush)
 
     def _guard(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -193,7 +193,6 @@ def _shortlist(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
 
 def _kinds(given: str | None) -> list[str]:
-    """The kinds of strings that ``--protect`` names."""
     kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
     if given is not None and not kinds:
         raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")

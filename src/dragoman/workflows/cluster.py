@@ -59,7 +59,6 @@ class _Outcome:
 
 
 def _carry_out(work: Callable[[Any], Any], item: Any, version: str, folder: str) -> _Outcome:
-    """Carry out one task in a worker."""
     if dragoman.__version__ != version:
         return _Outcome(
             error=ConfigError(
@@ -129,7 +128,6 @@ def _cores() -> int:
 
 
 def _result(task: Any) -> Any:
-    """The return value of a task."""
     try:
         outcome: _Outcome = ray.get(task)
     except ray.exceptions.RayTaskError as error:

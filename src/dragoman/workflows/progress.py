@@ -92,14 +92,12 @@ class _Bar:
         self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, **options)
 
     def show(self, done: int, details: Sequence[str] = ()) -> None:
-        """Move the bar."""
         self._bar.set_postfix_str(", ".join(details), refresh=False)
         self._bar.update(done - self._bar.n)
         if details:
             self._bar.refresh()
 
     def close(self) -> None:
-        """Leave the bar as it is, or remove it if it was created so."""
         self._bar.close()
 
 

@@ -94,7 +94,6 @@ def carry_out(
 
 
 def _begun(run: Path) -> Experiment:
-    """The run that the leading process has just opened."""
     try:
         return Experiment.open(run)
     except SavedError as error:

@@ -134,7 +134,6 @@ def _beside(model: Path, name: str) -> Path:
 def _domain(
     parent: ParentModel, files: tuple[Path, ...], settings: tuple[str, ...], given: dict[str, Any]
 ) -> Domain:
-    """In-domain text, from a recipe or from files."""
     from dragoman.core.config import override
     from dragoman.recipe import relocated
     from dragoman.techniques.adaptation.domain import DOMAIN, Domain, read_domain

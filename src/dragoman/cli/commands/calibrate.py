@@ -138,7 +138,6 @@ def _text(
     *,
     is_test: bool = False,
 ) -> DevText:
-    """The files, or the dev set of the run."""
     from dragoman.workflows.tuning import text_of_files, text_of_run
 
     if files:
@@ -168,7 +167,6 @@ def _criterion(above: float | None, *, exact: bool) -> Criterion:
 def _calibrated(
     system: TranslationSystem, text: DevText, criterion: Criterion, place: Path
 ) -> MeasuredConfidence:
-    """Calibrate and write the result."""
     from dragoman.saved.calibration import write_calibration
     from dragoman.techniques.calibrating import calibrate as calibrate_system
 
@@ -182,7 +180,6 @@ def _calibrated(
 
 
 def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
-    """Measure a calibration."""
     from dragoman.techniques.calibrating import measure_reliability
 
     with counting("measuring", "lines", len(text.sources)) as count:

@@ -98,14 +98,12 @@ def compare(
 
 
 def _left(contest: Contest) -> list[Planned]:
-    """Recipes that are not trained yet."""
     from dragoman.saved.model import has_model
 
     return [recipe for recipe in contest.recipes if not has_model(recipe.experiment.run)]
 
 
 def _left_values(contest: Contest) -> list[dict[str, Any]]:
-    """Recipes that are not trained yet, as plain values."""
     return [
         {
             "name": recipe.name,

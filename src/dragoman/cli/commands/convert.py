@@ -115,7 +115,6 @@ def _is_device(path: Path) -> bool:
 
 
 def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
-    """Write all pairs and return their number."""
     from dragoman.text.corpora.corpus import read_pairs
     from dragoman.workflows.progress import counting
 

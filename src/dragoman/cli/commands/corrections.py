@@ -232,7 +232,6 @@ def _chosen(
     source_language: str | None,
     target_language: str | None,
 ) -> list[Correction]:
-    """Those of some languages."""
     from dragoman.translation.service.interface import RefusedError
 
     try:
@@ -251,7 +250,6 @@ def _review(
     database: str | None,
     as_json: bool,
 ) -> None:
-    """Change the state of some corrections, or of all that are pending."""
     languages = (source_language, target_language)
     if bool(numbers) == every:
         raise click.UsageError("name corrections by their numbers, or all that are pending: --all")
@@ -273,7 +271,6 @@ def _review(
 
 
 def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> list[Path]:
-    """The files to write for a direction."""
     from dragoman.text.formats import format_named
 
     form = format_named(file_format)

@@ -111,7 +111,6 @@ def distill(
 def _teacher(
     teachers: tuple[Path, ...], file: Path | None, options: dict[str, Any]
 ) -> TranslationSystem:
-    """The system that the command line describes."""
     from dragoman.core.config import parse
     from dragoman.saved.system import TranslationSystem, read_values
 

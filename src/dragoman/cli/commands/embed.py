@@ -151,7 +151,6 @@ def train(
 
 
 def _vocabulary(path: Path, side: str | None) -> Vocabulary:
-    """The vocabulary of a model or run."""
     from dragoman.core.errors import ConfigError
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
     from dragoman.training.warm_start import vocabularies_home

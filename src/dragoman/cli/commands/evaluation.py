@@ -174,7 +174,6 @@ def _refuse_beside_evalb(names: set[str]) -> None:
 
 
 def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
-    """Print the table of EVALB."""
     from dragoman.evaluation.bracketing import compare_all
     from dragoman.evaluation.evalb import table, to_json
 
@@ -251,7 +250,6 @@ def _check_glossary_languages(options: dict[str, Any]) -> None:
 
 
 def _source_side(options: dict[str, Any]) -> SourceSide | None:
-    """The source side of HYPOTHESES, if a metric reads it."""
     from dragoman.evaluation.metrics import SourceSide
     from dragoman.text.terms.terminology import counters
 

@@ -221,7 +221,6 @@ def _values(report: FilterReport, corpus: ScoredCorpus, outputs: Sequence[Path])
 
 
 def _as_text(report: FilterReport) -> Iterator[str]:
-    """The report for people: counts first, then examples."""
     yield f"{report.kept:,} of {report.read:,} pairs are kept ({report.kept / report.read:.1%})"
     for reason, count in report.dropped.items():
         yield f"  {count:>9,}  dropped, {reason}"

@@ -68,7 +68,6 @@ def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) ->
 
 
 def _list(*, as_json: bool) -> None:
-    """Print the installed models."""
     from dragoman.workflows.installing.install import installed_models
     from dragoman.workflows.results import print_json
 

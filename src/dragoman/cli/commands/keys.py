@@ -137,7 +137,6 @@ def open_store(database: str | None, *, create: bool = True) -> ServerStore:
 
 
 def _named(name: str, found: list[ApiKey]) -> ApiKey:
-    """The key with this name."""
     from dragoman.text.normalization import normalize
 
     meant = [key for key in found if normalize(name) in {key.name, key.prefix}]

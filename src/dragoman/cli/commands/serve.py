@@ -128,7 +128,6 @@ def serve(
 def _configured(
     models: Sequence[Path], file: Path | None, settings: Sequence[str], options: dict[str, Any]
 ) -> ServerConfig:
-    """The configuration that the command line describes."""
     from importlib.util import find_spec
 
     if not models and file is None:

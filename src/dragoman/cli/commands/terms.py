@@ -119,7 +119,6 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
 def _aligned(
     model: Path | None, part: CorpusPart, options: dict[str, Any]
 ) -> tuple[ReadPairs, list[Aligned]]:
-    """The pairs and their links."""
     from dragoman.text.word_alignment import ROUNDS
     from dragoman.workflows.candidate_glossary import (
         aligned_alone,

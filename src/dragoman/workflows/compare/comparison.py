@@ -176,7 +176,6 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
 
 
 def _train(planned: Planned, label: str) -> None:
-    """Train a run that is not finished."""
     if has_model(planned.experiment.run):
         tell(f"{label}: already trained")
         return
@@ -224,7 +223,6 @@ def _evaluation(config: ExperimentConfig, test: CommonTest) -> EvaluationConfig:
 
 
 def _source(test: CommonTest, evaluation: EvaluationConfig) -> SourceSide:
-    """The source side of the translations."""
     return source_side(test.own_sources, evaluation, test.languages)
 
 

@@ -66,7 +66,6 @@ Prepare = Callable[[Experiment], Prepared]
 
 
 def _check_budget(output: Path, budget: Budget) -> None:
-    """Refuse to resume a comparison with another budget."""
     path = output / BUDGET_FILE
     if not path.exists():
         _check_empty(output)

@@ -116,7 +116,6 @@ def _obtainable(
 
 
 def _has_archives(one: Corpus, source: Path) -> bool:
-    """Whether a folder has all archives that a corpus is made from."""
     return bool(one.archives) and all((source / each.name).is_file() for each in one.archives)
 
 
@@ -195,7 +194,6 @@ def _from_web(
 def _fetched(
     one: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
 ) -> Text:
-    """A file that is downloaded individually."""
     url = one.whole(file.url or "")
     target = downloads / url.rpartition("/")[2]
     download(url, target, advance, limit=(file.bytes or 0) + _PACKING_BYTES)
@@ -263,7 +261,6 @@ def _derived(
     archives: Mapping[str, Path],
     say: Say,
 ) -> dict[str, Text]:
-    """Files that are made from archives."""
     if archives:
         say(f"{folder.name}: making its files from {', '.join(archives)}")
     texts = {}

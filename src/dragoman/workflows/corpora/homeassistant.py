@@ -80,7 +80,6 @@ def _line(row: Entry) -> bytes:
 
 
 def _components(archive: Path) -> dict[str, dict[str, Any]]:
-    """The nested strings of each component by language."""
     found: dict[str, dict[str, Any]] = {}
     for name, size, content in members(archive):
         match = _FILE.fullmatch(name)

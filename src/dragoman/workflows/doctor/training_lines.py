@@ -69,7 +69,6 @@ def _check_alone(
 
 
 def _lines(config: ExperimentConfig, texts: Texts) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """The sample's lines with their places, by side and declared language."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     alone = {part.name for part in config.train_parts() if not part.has_source}
     for example, _ in texts.sample:

@@ -99,7 +99,6 @@ def _errors_of_a_model() -> Iterator[None]:
 
 
 def _origin(place: str, sha256: str) -> ModelOrigin:
-    """The origin that a command names."""
     is_remote = place.lower().startswith(("http://", "https://"))
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
     if fragment:

@@ -187,7 +187,6 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def _facts(models: Sequence[TranslationModel], progress: Progress) -> dict[str, str]:
-    """Size and effort, for the top of the page."""
     parameters = sum(p.numel() for model in models for p in model.parameters())
     minutes, seconds = divmod(round(progress.seconds), 60)
     return {

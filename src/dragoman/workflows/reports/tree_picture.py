@@ -31,7 +31,6 @@ class _Canvas:
     texts: list[str] = field(default_factory=list)
 
     def text(self, x: float, y: float, text: str, colour: str, weight: str = "normal") -> None:
-        """Write a text centred at ``x``."""
         self.texts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-weight="{weight}">'
             f"{escape(plain(text))}</text>"
@@ -68,14 +67,12 @@ def tree_picture(trees: Sequence[Tree]) -> str:
 
 
 def _height(tree: Tree) -> int:
-    """Rows of constituents."""
     return 1 + max(
         (_height(child) for child in tree.children if isinstance(child, Tree)), default=0
     )
 
 
 def _width(text: str) -> float:
-    """Approximate width of a text in pixels."""
     return _CHARACTER * display_width(text)
 
 
