@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(
 OWNER = """
 import subprocess, sys
 from dragoman.cli.bulk_options import BulkOptions
-with BulkOptions(1, None, None, False).runner() as (runner, _):
-    assert dict(runner.carry_out(abs, [-2])) == {-2: 2}
+with BulkOptions(1, None, None, False).meter() as meter:
+    assert dict(meter.runner.carry_out(abs, [-2])) == {-2: 2}
     import os, ray
     address = ray.get_runtime_context().gcs_address
     token = os.environ.pop("RAY_AUTH_TOKEN")

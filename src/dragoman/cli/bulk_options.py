@@ -114,8 +114,8 @@ class BulkOptions:
         return cls(**{name: options.pop(name) for name in names})
 
     @contextmanager
-    def runner(self, gpus: float = 0) -> Iterator[tuple[Runner, WorkMeter]]:
-        """The runner of the work, and the meter of its cost, until the block ends.
+    def meter(self, gpus: float = 0) -> Iterator[WorkMeter]:
+        """The meter of the work's cost, with its runner, until the block ends.
 
         Ray starts, or is connected to, when there is work: after the input has been examined.
 
@@ -127,8 +127,7 @@ class BulkOptions:
         if self.cluster is not None and self.workers is not None:
             raise ConfigError("--workers are of this machine, and --cluster has its own; name one")
         if self.workers == 0:
-            here = InProcessRunner()
-            yield here, WorkMeter(here, self.price_per_hour)
+            yield WorkMeter(InProcessRunner(), self.price_per_hour)
             return
         if self.cluster is None:
             _demand_token()
@@ -137,7 +136,7 @@ class BulkOptions:
         with ExitStack() as stack:
             ray = connected(self.cluster, self.workers, gpus)
             runner = _RunnerWhenNeeded(lambda: stack.enter_context(ray))
-            yield runner, WorkMeter(runner, self.price_per_hour)
+            yield WorkMeter(runner, self.price_per_hour)
 
 
 def _demand_token() -> None:

@@ -161,7 +161,8 @@ def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationS
     fields = {**described_options.set_fields(options), "search": search}
     pivot = fields.pop("pivot", {})
     lay_over(values, fields)
-    values |= _confidence(values, options) | _shortlist(values, options)
+    values |= _switched(values, options, "confidence", "calibration")
+    values |= _switched(values, options, "shortlist", "shortlist_file")
     values |= _adapters(options["adapters"])
     _lay_over_pivot(values, options, pivot)
     first_leg = values.get("pivot") if options["onward"] else None
@@ -178,18 +179,13 @@ def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationS
     return system
 
 
-def _confidence(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The settings of confidence: whether translations get it, and by which calibration."""
-    if options.get("calibration") is not None:
-        return {"confidence": options["calibration"]}
-    return {"confidence": values.get("confidence") or True} if options.get("confidence") else {}
-
-
-def _shortlist(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The settings of the shortlist: whether outputs are restricted, and by which list."""
-    if options["shortlist_file"] is not None:
-        return {"shortlist": options["shortlist_file"]}
-    return {"shortlist": values.get("shortlist") or True} if options["shortlist"] else {}
+def _switched(
+    values: dict[str, Any], options: dict[str, Any], field: str, file: str
+) -> dict[str, Any]:
+    """A field that a flag of its name turns on, and another option sets to a certain file."""
+    if options.get(file) is not None:
+        return {field: options[file]}
+    return {field: values.get(field) or True} if options.get(field) else {}
 
 
 def _kinds(given: str | None) -> list[str]:

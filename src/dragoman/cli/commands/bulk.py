@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.cli.bulk_options import WorkMeter
-    from dragoman.core.runners import Runner
+    from dragoman.data.bulk.bulk_directory import BulkDirectory
     from dragoman.data.bulk.bulk_text import BulkText
     from dragoman.recipe import ExperimentConfig
     from dragoman.text.corpora.cleaning_report import CleaningReport
@@ -76,11 +76,8 @@ def bulk_prepare(
 
     run = run_directory or default_run(config)
     chosen = BulkOptions.taken(options)
-    with (
-        new_run(read_experiment(config, settings), run) as experiment,
-        chosen.runner() as (runner, meter),
-    ):
-        workers = BulkWorkers(runner, shard_lines, meter.stage)
+    with new_run(read_experiment(config, settings), run) as experiment, chosen.meter() as meter:
+        workers = BulkWorkers(meter.runner, shard_lines, meter.stage)
         prepared = experiment.prepare(workers=workers)
     _conclude(chosen, meter, prepared.report, {"run": str(run)})
     if not chosen.as_json:
@@ -114,21 +111,20 @@ def bulk_clean(
     Example:
       dragoman bulk clean my.yaml --output cleaned
     """
-    from dragoman.data.bulk.bulk_text import cleaned_names, make_of_cleaned, write_cleaned
+    from dragoman.data.bulk.bulk_directory import BulkDirectory
+    from dragoman.data.bulk.bulk_text import (
+        REPORT_FILE,
+        cleaned_names,
+        make_of_cleaned,
+        write_cleaned,
+    )
     from dragoman.recipe import read_experiment
 
     chosen, experiment = BulkOptions.taken(options), read_experiment(config, settings)
     names = cleaned_names(len(experiment.data.train))
-    with chosen.runner() as (runner, meter):
-        text = _text(
-            experiment,
-            output,
-            results=names,
-            runner=runner,
-            meter=meter,
-            shard_lines=shard_lines,
-            across_parts=across_parts,
-        )
+    with chosen.meter() as meter:
+        directory = BulkDirectory(output, [*names, REPORT_FILE])
+        text = _text(experiment, directory, meter, shard_lines, across_parts=across_parts)
         _, report = make_of_cleaned(text, {"made": "text"}, lambda: write_cleaned(text))
     _conclude(chosen, meter, report, {"output": [str(output / name) for name in names]})
 
@@ -160,7 +156,8 @@ def bulk_count(
       dragoman bulk count my.yaml --output counts
       dragoman bulk count my.yaml --output counts --vocabulary runs/my
     """
-    from dragoman.data.bulk.bulk_text import make_of_cleaned
+    from dragoman.data.bulk.bulk_directory import BulkDirectory
+    from dragoman.data.bulk.bulk_text import REPORT_FILE, make_of_cleaned
     from dragoman.data.bulk.word_counts import COUNT_FILES, count_words
     from dragoman.recipe import read_experiment
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -171,15 +168,9 @@ def bulk_count(
     if vocabulary is not None:
         vocabulary = vocabulary.absolute()
         origin["vocabulary"] = list(Vocabularies.load(vocabulary).fingerprints)
-    with chosen.runner() as (runner, meter):
-        text = _text(
-            experiment,
-            output,
-            results=names,
-            runner=runner,
-            meter=meter,
-            shard_lines=shard_lines,
-        )
+    with chosen.meter() as meter:
+        directory = BulkDirectory(output, [*names, REPORT_FILE])
+        text = _text(experiment, directory, meter, shard_lines)
         counted, report = make_of_cleaned(text, origin, lambda: count_words(text, vocabulary))
     files = [str(output / name) for name in names]
     _conclude(chosen, meter, report, {"output": files, "words": counted})
@@ -238,7 +229,7 @@ def bulk_translate(
         )
     if gpus and chosen.workers == 0:
         raise ConfigError("--gpus are of workers; with --workers 0, choose by --device")
-    with chosen.runner(gpus) as (runner, meter):
+    with chosen.meter(gpus) as meter:
         made = translate_corpus(
             system,
             GivenFiles(files),
@@ -246,7 +237,9 @@ def bulk_translate(
             known=known,
             shard_lines=shard_lines,
             progress=lambda done, total: meter.stage("translating", "lines", total, done),
-            runner=None if chosen.workers == 0 else runner,  # which would open the models again
+            runner=None
+            if chosen.workers == 0
+            else meter.runner,  # which would open the models again
         )
     counts = {"lines": made.lines, "refused": made.refused, "empty": made.empty}
     if chosen.as_json:
@@ -258,25 +251,22 @@ def bulk_translate(
 
 def _text(
     experiment: ExperimentConfig,
-    output: Path,
-    *,
-    results: Sequence[str],
-    runner: Runner,
+    directory: BulkDirectory,
     meter: WorkMeter,
     shard_lines: int,
+    *,
     across_parts: bool = False,
 ) -> BulkText:
-    """The training text of an experiment, to be cleaned in ``output``."""
-    from dragoman.data.bulk.bulk_directory import BulkDirectory
-    from dragoman.data.bulk.bulk_text import REPORT_FILE, BulkText
+    """The training text of an experiment, to be cleaned in ``directory``."""
+    from dragoman.data.bulk.bulk_text import BulkText
     from dragoman.data.origin import describe
 
     parts = experiment.train_parts()
     return BulkText(
-        BulkDirectory(output, [*results, REPORT_FILE]),
+        directory,
         parts,
         experiment.cleaning,
-        runner=runner,
+        runner=meter.runner,
         held_out=experiment.held_out(experiment.data.never_trained_on),
         inputs=describe(path for part in parts for path in part.inputs()),
         shard_lines=shard_lines,

@@ -74,7 +74,9 @@ def calibrate(
       dragoman calibrate models/my test.en test.de --check --picture reliability.svg
       dragoman calibrate models/a models/b dev.en dev.de --output both.json
     """
+    from dragoman.saved.calibration import write_calibration
     from dragoman.workflows.reports.score_tables import draw_reliability, reliability_table
+    from dragoman.workflows.tuning import text_of_files, text_of_run
 
     models, texts = models_and_text(paths)
     _check_options(options, check=check, exact=exact, above=above, output=output, picture=picture)
@@ -83,13 +85,16 @@ def calibrate(
     if check:
         options["confidence"] = True
     system = described(models, options)
+    written = None if check else _place(system, output, texts)
+    text = text_of_files(system, *texts, is_test=check) if texts else text_of_run(system, dev_set)
     if check:
-        text, written = _text(system, texts, dev_set, is_test=True), None
         found = _checked(system, text)
     else:
-        written = _place(system, output, texts)
-        text = _text(system, texts, dev_set)
-        found = _calibrated(system, text, _criterion(above, exact=exact), written)
+        found = _calibrated(system, text, _criterion(above, exact=exact))
+    if found.left_out:
+        tell(f"{found.left_out:,} lines cannot be translated and are left out")
+    if written is not None:
+        write_calibration(written, found.calibration)
     if picture is not None:
         draw_reliability(found.reliability, str(found.calibration.right), picture)
     if as_json:
@@ -131,21 +136,6 @@ def _check_options(
         make_directory(picture.parent, picture)
 
 
-def _text(
-    system: TranslationSystem,
-    files: tuple[Path, ...],
-    dev_set: str | None,
-    *,
-    is_test: bool = False,
-) -> DevText:
-    from dragoman.workflows.tuning import text_of_files, text_of_run
-
-    if files:
-        source, reference = files
-        return text_of_files(system, source, reference, is_test=is_test)
-    return text_of_run(system, dev_set)
-
-
 def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ...]) -> Path:
     """The place of the calibration; refused now if it cannot be written at the end."""
     from dragoman.saved.calibration import default_output, is_calibration
@@ -165,32 +155,21 @@ def _criterion(above: float | None, *, exact: bool) -> Criterion:
 
 
 def _calibrated(
-    system: TranslationSystem, text: DevText, criterion: Criterion, place: Path
+    system: TranslationSystem, text: DevText, criterion: Criterion
 ) -> MeasuredConfidence:
-    from dragoman.saved.calibration import write_calibration
     from dragoman.techniques.calibrating import calibrate as calibrate_system
 
     with counting("calibrating", "lines", len(text.sources)) as count:
-        found = calibrate_system(
+        return calibrate_system(
             system, text.sources, text.references, criterion, name=text.name, progress=count
         )
-    _tell_left_out(found.left_out)
-    write_calibration(place, found.calibration)
-    return found
 
 
 def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
     from dragoman.techniques.calibrating import measure_reliability
 
     with counting("measuring", "lines", len(text.sources)) as count:
-        found = measure_reliability(system, text.sources, text.references, count)
-    _tell_left_out(found.left_out)
-    return found
-
-
-def _tell_left_out(lines: int) -> None:
-    if lines:
-        tell(f"{lines:,} lines cannot be translated and are left out")
+        return measure_reliability(system, text.sources, text.references, count)
 
 
 def _heading(found: MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
