@@ -184,7 +184,7 @@ def evaluate(
     if sources is not None:
         counted = counters(config.glossary, pair)
         source = SourceSide(list(check_lines(sources, "source")), counted)
-    lists = [list(check_lines(one, "reference")) for one in sets]
+    lists = [list(check_lines(texts, "reference")) for texts in sets]
     scores = score_corpus(lines, lists, config, source)
     return dict(zip(config.metrics, scores, strict=True))
 

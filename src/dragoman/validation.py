@@ -84,7 +84,7 @@ class Validation:
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world, self._context, self._inline_tags = world, part.context, inline_tags
         examples = list(evaluation_examples(part))
-        pairs = [Pair(one.tagged_source, one.target, one.line) for one in examples]
+        pairs = [Pair(example.tagged_source, example.target, example.line) for example in examples]
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
             rest = " that its filters keep" if part.prepared_transforms else ""
@@ -102,7 +102,7 @@ class Validation:
         )
         self._source_side = None
         if self.sources is not None:
-            owed = [own_source(one, part) for one in examples]
+            owed = [own_source(example, part) for example in examples]
             self._source_side = source_side(owed, evaluation, self._languages)
             # Now rather than after the first part of training.
             check_references(self._scored_references, evaluation, self._source_side)
@@ -232,11 +232,11 @@ def mean_figures(sets: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
     Round trips count only in their own figure, unless all sets are round trips.
     """
-    trips = [one for one in sets.values() if ROUND_TRIP in one]
-    counted = [one for one in sets.values() if ROUND_TRIP not in one] or trips
-    means = {name: fmean(one[name] for one in counted) for name in counted[0]}
+    trips = [value for value in sets.values() if ROUND_TRIP in value]
+    counted = [value for value in sets.values() if ROUND_TRIP not in value] or trips
+    means = {name: fmean(figures_of_set[name] for figures_of_set in counted) for name in counted[0]}
     if trips:
-        means[ROUND_TRIP] = fmean(one[ROUND_TRIP] for one in trips)
+        means[ROUND_TRIP] = fmean(trip[ROUND_TRIP] for trip in trips)
     return means
 
 

@@ -11,8 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.server import admission
 from dragoman.server.admission import AdmissionControl
-from dragoman.server.monitoring import Readiness
-from dragoman.server.request_log import AnsweredRequest
+from dragoman.server.monitoring import AnsweredRequest, Readiness
 from dragoman.translation.service.interface import RefusedError
 
 BODY = b'{"q": "Hello"}'

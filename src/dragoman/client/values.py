@@ -110,7 +110,10 @@ def language_of(answer: Json) -> LanguageOffer:
 
 def glossary_offer_of(answer: Json) -> GlossaryOffer:
     """A glossary."""
-    entries = {(one["source"], one["target"]): one["entries"] for one in answer["dictionaries"]}
+    entries = {
+        (dictionary["source"], dictionary["target"]): dictionary["entries"]
+        for dictionary in answer["dictionaries"]
+    }
     created = datetime.fromisoformat(answer["created"].replace("Z", "+00:00"))
     return GlossaryOffer(answer["id"], answer["name"], created, entries)
 

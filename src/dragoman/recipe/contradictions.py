@@ -281,7 +281,7 @@ def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
                     "a label; remove it, or change the source alone"
                 )
     metrics = run.evaluation.metrics
-    unfit = [one for one in metrics if (metric_named(one).output == "labels") != labels]
+    unfit = [metric for metric in metrics if (metric_named(metric).output == "labels") != labels]
     if unfit and labels:
         yield (
             f"evaluation.metrics: {', '.join(unfit)} are of text, and a classifier writes "
@@ -297,7 +297,7 @@ def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
 def _unread_alignments(run: RunDescription) -> Iterator[str]:
     """Alignments that no objective reads, and an objective without its alignments."""
     objective = run.training.objective
-    if objective.reads_alignments and not any(one.is_aligned for one in run.data.train):
+    if objective.reads_alignments and not any(part.is_aligned for part in run.data.train):
         yield (
             f"training.objective: {objective.kind} needs word alignments; name a file of them "
             "in data.train.0.alignments"

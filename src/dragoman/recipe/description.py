@@ -29,7 +29,7 @@ def has_sets_by_name(values: Any) -> bool:
     """Whether the value of ``dev``, as read from a file, holds several sets by name."""
     if not isinstance(values, dict) or not values:
         return False
-    return all(isinstance(one, (dict, CorpusPart)) for one in values.values())
+    return all(isinstance(value, (dict, CorpusPart)) for value in values.values())
 
 
 def _how_many_sets(values: Any) -> str:
@@ -189,8 +189,8 @@ class RunDescription(Config):
         """Evaluation settings for translations into ``language`` alone."""
         languages = (
             known
-            for one in self.directions()
-            for known in (one.source_language, one.target_language)
+            for direction in self.directions()
+            for known in (direction.source_language, direction.target_language)
         )
         candidates = self.evaluation.candidate_languages or (*dict.fromkeys(languages), language)
         return self.evaluation.model_copy(
@@ -205,8 +205,8 @@ class RunDescription(Config):
     def has_opposite_directions(self) -> bool:
         """Whether a language is the source of one part and the target of another."""
         directions = self.directions()
-        sources = {one.source_language for one in directions}
-        return any(one.target_language in sources for one in directions)
+        sources = {direction.source_language for direction in directions}
+        return any(direction.target_language in sources for direction in directions)
 
     @property
     def cleaning(self) -> CleaningConfig:

@@ -128,7 +128,7 @@ def finish_run(
     training, last = config.training, made.checkpoints[-1]
     saved, weights = saved_config(config, vocabularies), merged(made.weights)
     facts = training_facts(config, run, read_progress(last), reports, world)
-    card = model_card(saved, weights, {}, story_of(config), facts)
+    card = model_card(saved, weights, story_of(config), facts)
     _keep_a_changed_card(run)
     names = [path.name for path in made.checkpoints]
     write_scores(run, names, reports, made.share, card_digest(card))
@@ -226,7 +226,7 @@ def validation_of(
 
 def saved_config(config: ExperimentConfig, vocabularies: Vocabularies) -> SavedConfig:
     """The content of the model's own ``config.yaml``."""
-    transforms = [one for part in config.data.train for one in part.transforms]
+    transforms = [transform for part in config.data.train for transform in part.transforms]
     start = config.training.model_dump()["start_from"]
     return SavedConfig(
         source_language=config.source_language,
@@ -249,7 +249,7 @@ def _warn_of_a_bad_mean(
         {name: figures(reports[name]) for name in config.dev_sets() if name not in apart}
     )
     best = read_progress(chosen[-1]).best
-    if best is None or best.metric not in dev or [step_of(one) for one in chosen] == [best.step]:
+    if best is None or best.metric not in dev or [step_of(path) for path in chosen] == [best.step]:
         return
     value = dev[best.metric]
     # bfloat16 in training and float32 here differ by up to 2 % with the same weights.

@@ -82,7 +82,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     values = {**values, "evaluation": here.of(EvaluationConfig, values["evaluation"])}
     after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))
-    bounded = any(one.metric != "loss" for one in config.training.bounds.values())
+    bounded = any(value.metric != "loss" for value in config.training.bounds.values())
     if bounded and (measures := [key for key in changed if _measures(key)]):
         raise ConfigError(
             f"{run}: {', '.join(measures)} cannot change, since training.bounds counts from scores "
@@ -173,18 +173,20 @@ def measuring_digest(config: ExperimentConfig) -> str:
 
 
 def _measures(key: str) -> bool:
-    return key.startswith(tuple(f"{one}." for one in _MEASURES)) and key not in _NO_MEASURE
+    return key.startswith(tuple(f"{setting}." for setting in _MEASURES)) and key not in _NO_MEASURE
 
 
 def _may_change(key: str) -> bool:
-    return any(key == one or key.startswith(f"{one}.") for one in CHANGEABLE)
+    return any(key == setting or key.startswith(f"{setting}.") for setting in CHANGEABLE)
 
 
 def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int) -> None:
     """Warn if a decay that ended, or was near its end, would begin again at a higher rate."""
     old, new = (
-        learning_rate(one.training.schedule, step + 1, one.model.d_model, one.training.max_steps)
-        for one in (before, after)
+        learning_rate(
+            config.training.schedule, step + 1, config.model.d_model, config.training.max_steps
+        )
+        for config in (before, after)
     )
     if abs(new - old) > _JUMP * max(new, old):
         log.warning(

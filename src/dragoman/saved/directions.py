@@ -50,7 +50,9 @@ def tags_for(
             f"the tag {wrong[0]} asks for {others[wrong[0]]}, and the target language is "
             f"{language}; leave one of them out"
         )
-    trained = [one.tags for one in config.directions if one.target_language == language]
+    trained = [
+        direction.tags for direction in config.directions if direction.target_language == language
+    ]
     # A tag that always occurred with others keeps its place among them.
     order = next((one for one in trained if {*own, *tags} <= set(one)), (*own, *tags))
     return tuple(tag for tag in order if tag in own or tag in tags)
@@ -61,7 +63,9 @@ def language_pairs(config: SavedConfig) -> list[tuple[str, str]]:
 
     A language without a name is called ``source`` or ``target``.  Copies do not count.
     """
-    found = [(one.source_language, one.target_language) for one in config.directions]
+    found = [
+        (direction.source_language, direction.target_language) for direction in config.directions
+    ]
     found = found or [(config.source_language, config.target_language)]
     return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
 
@@ -119,9 +123,9 @@ def tags_between(
     """
     wanted = tags_for(config, vocabulary, target, tags)
     trained = [
-        one.tags
-        for one in config.directions
-        if (one.source_language, one.target_language) == (source, target)
+        direction.tags
+        for direction in config.directions
+        if (direction.source_language, direction.target_language) == (source, target)
     ]
     common = [tag for tag in (trained or [()])[0] if all(tag in one for one in trained)]
     joint = tuple(dict.fromkeys((*common, *wanted)))
@@ -140,7 +144,9 @@ def check_source(config: SavedConfig, language: str) -> None:
     """
     if not config.model.reads_source:
         raise ConfigError("a language model reads no source, so it translates from no language")
-    directions = [(one.source_language, one.target_language) for one in config.directions]
+    directions = [
+        (direction.source_language, direction.target_language) for direction in config.directions
+    ]
     if not directions:  # an older Dragoman wrote it
         directions = [(config.source_language, config.target_language)]
     if any(source == language != target or source == "source" for source, target in directions):
@@ -158,7 +164,7 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
     trained = _into(config, language)
     common: tuple[str, ...] = ()
     if trained:
-        first, *more = [one.tags for one in trained]
+        first, *more = [direction.tags for direction in trained]
         common = tuple(tag for tag in first if all(tag in tags for tags in more))
         if not any(set(common) <= tags for tags in _tags_of_others(config, language)):
             return common
@@ -167,7 +173,7 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
     if not config.directions and config.target_language == language:
         return ()
     if trained:
-        told = [set(one.tags) for one in trained]
+        told = [set(direction.tags) for direction in trained]
         if set(common) in told and set(common) not in _tags_of_others(config, language):
             return common  # other languages had more tags
         raise ConfigError(
@@ -184,15 +190,15 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
 def _tags_of_others(config: SavedConfig, language: str) -> list[set[str]]:
     """The tags of each direction into another language, without copies."""
     return [
-        set(one.tags)
-        for one in config.directions
-        if one.target_language not in {language, one.source_language}
+        set(direction.tags)
+        for direction in config.directions
+        if direction.target_language not in {language, direction.source_language}
     ]
 
 
 def target_languages(config: SavedConfig) -> list[str]:
     """The languages that a model translates into, in the order of its training text."""
-    found = dict.fromkeys(one.target_language for one in config.directions)
+    found = dict.fromkeys(direction.target_language for direction in config.directions)
     return list(found) or [config.target_language]
 
 
@@ -221,8 +227,12 @@ def usage(model: str | Path, config: SavedConfig) -> str:
         return f"dragoman score {in_shell(model)} text.txt"
     if config.search.get("grammar") == "trees":
         return f"dragoman parse {in_shell(model)} < input.txt"
-    translated = [one for one in config.directions if one.source_language != one.target_language]
-    targets = list(dict.fromkeys(one.target_language for one in translated))
+    translated = [
+        direction
+        for direction in config.directions
+        if direction.source_language != direction.target_language
+    ]
+    targets = list(dict.fromkeys(direction.target_language for direction in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""
     return f"dragoman translate {in_shell(model)}{to} < input.txt"
 
@@ -234,7 +244,7 @@ def start_from(model: str | Path) -> str:
 
 def _into(config: SavedConfig, language: str) -> list[Direction]:
     """The directions into ``language``; copies of it only if there are no others."""
-    found = [one for one in config.directions if one.target_language == language]
+    found = [direction for direction in config.directions if direction.target_language == language]
     return [one for one in found if one.source_language != language] or found
 
 

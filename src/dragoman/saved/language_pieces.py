@@ -38,7 +38,7 @@ def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
             "file of its run"
         )
     shape = (len(vocabulary),)
-    if any(one.dtype != torch.float32 or one.shape != shape for one in tensors.values()):
+    if any(value.dtype != torch.float32 or value.shape != shape for value in tensors.values()):
         raise SavedError(f"{path}: damaged (one share for each piece is expected); copy it again")
     return PieceFrequencies({language: shares.numpy() for language, shares in tensors.items()})
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
-from dragoman.saved.model_card import TrainingFacts, model_card
+from dragoman.saved.model_card import model_card
 from dragoman.saved.saved_config import FORMAT, SavedConfig, SavedModel, learned_in_run
 from dragoman.saved.weights import (
     WEIGHTS_FILE,
@@ -91,11 +91,7 @@ def save_model(
     config: SavedConfig,
     vocabularies: Vocabularies,
     weights: dict[str, Tensor],
-    scores: dict[str, Any] | None = None,
     *,
-    origin: str = "",
-    facts: TrainingFacts | None = None,
-    earlier: Sequence[str] = (),
     card: str | None = None,
     kept: Iterable[Path] = (),
 ) -> None:
@@ -106,20 +102,18 @@ def save_model(
         config: configuration of the model.
         vocabularies: vocabularies of the model.
         weights: weights by name.
-        scores: scores for the model card, by name.
-        origin: origin of the weights, for the model card.
-        facts: facts of the training, for the model card; its scores replace ``scores``.
-        earlier: for the model card, the cards of models that the weights were made from.
-        card: the whole model card, of a model that was not trained here.
+        card: the model card; None: it tells what is known of a model without a training.
         kept: files that are copied unchanged, such as those that stay of an existing model.
+
+    Raises:
+        StorageError: the directory cannot be written, or holds something other than a model.
     """
     with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": _format(config, vocabularies), **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
-        if card is None:
-            card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
+        card = model_card(config, weights) if card is None else card
         # Text in files of other toolkits may be invalid Unicode, such as half of a surrogate pair.
         (temporary / CARD_FILE).write_bytes(card.encode("utf-8", "replace"))
         for path in kept:
@@ -274,8 +268,10 @@ def settle_weights(model: nn.Module) -> None:
 def _format(config: SavedConfig, vocabularies: Vocabularies) -> int:
     """The lowest format whose readers translate with a model as it was trained."""
     if any(
-        isinstance(one, SentencePieceVocabulary) and one.tags_alone and one.tags
-        for one in vocabularies
+        isinstance(vocabulary, SentencePieceVocabulary)
+        and vocabulary.tags_alone
+        and vocabulary.tags
+        for vocabulary in vocabularies
     ):
         return FORMAT
     return 1 if config.context is None else 2

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
@@ -85,7 +85,6 @@ class TrainingFacts:
 def model_card(
     config: SavedConfig,
     weights: Mapping[str, Tensor],
-    scores: Mapping[str, Any],
     origin: str = "",
     facts: TrainingFacts | None = None,
     *,
@@ -96,20 +95,19 @@ def model_card(
     Args:
         config: configuration of the model.
         weights: weights by name.
-        scores: scores by name, if ``facts`` has none.
         origin: origin of the weights, a sentence.
         facts: facts of the training; None if unknown.
         earlier: the cards of the models that these weights were made from.  They are quoted, as
             they state the origin of those weights and their licences.
     """
     facts = facts or TrainingFacts()
-    earlier = list(dict.fromkeys(one.strip() for one in earlier))
+    earlier = list(dict.fromkeys(card.strip() for card in earlier))
     size = sum(tensor.numel() for tensor in weights.values())
     title, kind = _title(config)
     sections = {
         "Use": _use(config),
         "Training text and licence": _text(facts.text, earlier),
-        "Scores": _scores(facts.scores) or _plain(scores),
+        "Scores": _scores(facts.scores),
         "Cost": _cost(facts),
         "Limits": _limits(config, facts),
         "What it was made from": _quoted(earlier),
@@ -125,7 +123,7 @@ def model_card(
 
 def _title(config: SavedConfig) -> tuple[str, str]:
     if not config.translates:
-        read = dict.fromkeys(one.source_language for one in config.directions)
+        read = dict.fromkeys(direction.source_language for direction in config.directions)
         return ", ".join(read or [config.source_language]), "masked language"
     if config.model.writes_labels:
         return "Classifier", "classification"
@@ -137,9 +135,17 @@ def _title(config: SavedConfig) -> tuple[str, str]:
 
 def _languages(config: SavedConfig) -> tuple[list[str], list[str]]:
     """The source and target languages, each once, without copies."""
-    translated = [one for one in config.directions if one.source_language != one.target_language]
-    sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
-    targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
+    translated = [
+        direction
+        for direction in config.directions
+        if direction.source_language != direction.target_language
+    ]
+    sources = dict.fromkeys(direction.source_language for direction in translated) or [
+        config.source_language
+    ]
+    targets = dict.fromkeys(direction.target_language for direction in translated) or [
+        config.target_language
+    ]
     return list(sources), list(targets)
 
 
@@ -180,15 +186,15 @@ def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
         )
     rows = [
         [
-            f"[{one.name}]({one.home})" if one.home else one.name,
-            one.direction,
-            one.licence or "not stated",
+            f"[{part.name}]({part.home})" if part.home else part.name,
+            part.direction,
+            part.licence or "not stated",
         ]
-        for one in parts
+        for part in parts
     ]
     table = markdown_table(["text", "direction", "licence"], rows)
     last = "What these licences demand of text may apply to the model, too."
-    if any(one.licence is None for one in parts):
+    if any(part.licence is None for part in parts):
         last += " State those that are missing before you share the model."
     return f"{table}\n\n{last}"
 
@@ -196,18 +202,13 @@ def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
 def _scores(scores: Iterable[CardScore]) -> str:
     rows = [
         [
-            f"{one.data}, {one.metric}",
-            f"{one.value:.2f}",
-            f"`{one.signature}`" if one.signature else "",
+            f"{score.data}, {score.metric}",
+            f"{score.value:.2f}",
+            f"`{score.signature}`" if score.signature else "",
         ]
-        for one in scores
+        for score in scores
     ]
     return markdown_table(["", "", "signature of sacreBLEU"], rows, "lrl") if rows else ""
-
-
-def _plain(scores: Mapping[str, Any]) -> str:
-    rows = [[name, str(value)] for name, value in scores.items()]
-    return markdown_table(["", ""], rows) if rows else ""
 
 
 def _quoted(earlier: Sequence[str]) -> str:
@@ -215,7 +216,7 @@ def _quoted(earlier: Sequence[str]) -> str:
     if not earlier:
         return ""
     told = "Scores and cost below are not of this model."
-    cards = ["\n".join(f"> {line}".rstrip() for line in one.splitlines()) for one in earlier]
+    cards = ["\n".join(f"> {line}".rstrip() for line in card.splitlines()) for card in earlier]
     return "\n\n".join([told, *cards])
 
 
@@ -237,7 +238,7 @@ def _limits(config: SavedConfig, facts: TrainingFacts) -> str:
     if not _translates(config):
         return ""
     told = []
-    pairs = dict.fromkeys(one.name for one in config.directions)
+    pairs = dict.fromkeys(direction.name for direction in config.directions)
     if pairs:
         told.append(f"It was trained for {', '.join(pairs)}, and for no other direction.")
     if facts.max_pieces is not None:
@@ -254,7 +255,7 @@ def _limits(config: SavedConfig, facts: TrainingFacts) -> str:
     if facts.text:
         told.append("Other kinds of text than those above were not trained on.")
     if facts.scores or facts.text:
-        sets = list(dict.fromkeys(one.data for one in facts.scores))
+        sets = list(dict.fromkeys(score.data for score in facts.scores))
         told.append(
             f"Measured on {', '.join(sets)} alone: nothing is known of its quality elsewhere."
             if sets

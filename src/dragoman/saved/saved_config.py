@@ -88,7 +88,7 @@ def learned_in_run(
     if not isinstance(data, dict) or not isinstance(data.get("train"), list):
         return {}
     parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
-    transforms = [one for part in parts for one in part.transforms]
+    transforms = [transform for part in parts for transform in part.transforms]
     return {
         "directions": _directions(parts, languages),
         "translates": _objective(values) not in WITHOUT_TRANSLATION,
@@ -123,13 +123,15 @@ def _keeps_all(start: Mapping[str, Any] | None) -> bool:
 
 
 def _common_tags(vocabularies: Vocabularies) -> frozenset[str]:
-    return frozenset.intersection(*(frozenset(one.pieces(one.tags)) for one in vocabularies))
+    return frozenset.intersection(
+        *(frozenset(vocabulary.pieces(vocabulary.tags)) for vocabulary in vocabularies)
+    )
 
 
 def _annotation_by(tags: frozenset[str]) -> AnnotationMethod | None:
     """The annotation method of terms with these tags; None if they are other tags."""
     methods: tuple[AnnotationMethod, ...] = ("append", "replace")  # fewer tags last
-    return next((one for one in methods if tags.issuperset(annotation_tags(one))), None)
+    return next((method for method in methods if tags.issuperset(annotation_tags(method))), None)
 
 
 def _inline_tags_among(tags: frozenset[str]) -> InlineTags | None:

@@ -100,7 +100,7 @@ def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
             f"{path}: this shortlist is for other vocabularies than those of the model; {_AGAIN}"
         )
     sizes = tuple(map(len, vocabularies))
-    whole = not any(one.is_floating_point() for one in tensors.values())
+    whole = not any(value.is_floating_point() for value in tensors.values())
     if (
         tensors.keys() != _TENSORS
         or not whole
@@ -136,7 +136,7 @@ def _is_sound(arrays: dict[str, npt.NDArray[np.generic]], sizes: tuple[int, ...]
     """Whether all pieces exist, and each list begins at the end of another."""
     source, target = sizes
     starts = arrays["starts"]
-    if any(one.ndim != 1 or one.dtype.kind != "i" for one in arrays.values()):
+    if any(value.ndim != 1 or value.dtype.kind != "i" for value in arrays.values()):
         return False
     if len(starts) != source + 1 or starts[0] != 0 or starts[-1] != len(arrays["pieces"]):
         return False

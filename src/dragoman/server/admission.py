@@ -22,8 +22,8 @@ import h11
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dragoman.server.monitoring import Readiness
-from dragoman.server.request_log import COMMON_HEADERS, AnsweredRequest, number_of_request
+from dragoman.server.monitoring import AnsweredRequest, Readiness
+from dragoman.server.request_log import COMMON_HEADERS, number_of_request
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)

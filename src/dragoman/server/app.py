@@ -150,12 +150,7 @@ def create_app(
         expose_headers=["X-Request-ID", "Retry-After"],
         max_age=_PREFLIGHT_SECONDS,
     )
-    app.add_middleware(
-        RequestLog,
-        record=monitoring.record,
-        begin=monitoring.begin,
-        is_ending=lambda: readiness.is_draining,
-    )
+    app.add_middleware(RequestLog, monitoring=monitoring, readiness=readiness)
     app.add_middleware(RequestHead)
     return app
 
@@ -180,7 +175,7 @@ def _methods(app: FastAPI, scope: Scope) -> list[str]:
     return [
         method
         for method in _METHODS
-        if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in app.routes)
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.routes)
     ]
 
 

@@ -89,7 +89,7 @@ class TurnTakingService(TextService):
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
         """Translate texts; the time limit begins with the turn."""
-        size = sum(len(one.text) for one in requests)
+        size = sum(len(request.text) for request in requests)
         if not self._had and size <= _SMALL:
             self._had = size
             return await self._service.translate(requests, seconds=seconds)

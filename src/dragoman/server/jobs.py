@@ -346,7 +346,7 @@ def _now() -> datetime:
 def _base_name(name: str) -> str:
     """The last part of a path of any operating system, without control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    printable = "".join(one for one in last if one.isprintable())
+    printable = "".join(character for character in last if character.isprintable())
     path = PurePosixPath(printable)
     return path.stem[: _LONGEST_NAME - len(path.suffix)] + path.suffix
 

@@ -28,8 +28,8 @@ def known_direction(service: TranslationService, source: str, target: str) -> Pa
         RefusedError: ``unsupported``: no direction matches.
     """
     directions = set(service.directions())
-    sources = fitting(source, {one.source for one in directions})
-    targets = fitting(target, {one.target for one in directions})
+    sources = fitting(source, {direction.source for direction in directions})
+    targets = fitting(target, {direction.target for direction in directions})
     for one in map(Pairing._make, product(sources, targets)):
         if one in directions:
             return one
@@ -38,7 +38,7 @@ def known_direction(service: TranslationService, source: str, target: str) -> Pa
         raise RefusedError(
             "unsupported", f"{source[:35]!r} and {target[:35]!r} are one language here; name two"
         )
-    there = sorted({one.target for one in directions if one.source in sources})
+    there = sorted({direction.target for direction in directions if direction.source in sources})
     raise RefusedError(
         "unsupported",
         f"this server does not translate from {source[:35]!r} to {target[:35]!r}, but "

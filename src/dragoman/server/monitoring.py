@@ -10,6 +10,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -27,12 +28,24 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.server.database.failures import AWAY
 from dragoman.server.database.server_store import in_thread
-from dragoman.server.request_log import AnsweredRequest
 from dragoman.translation.service.interface import RefusedError, ServiceStatus, TranslationService
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SYSTEM = ["system"]
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+@dataclass(frozen=True)
+class AnsweredRequest:
+    """A finished request."""
+
+    method: str
+    path: str
+    template: str | None
+    """The path of the route that answered, such as ``/v2/document/{id}``; None without a route."""
+    status: int
+    seconds: float
+    client: str
 
 
 class _ServiceCollector(Collector):
@@ -65,7 +78,7 @@ class _ServiceCollector(Collector):
             "dragoman_reloads", "How often changed models were loaded.", labels=_SYSTEM
         )
         for number, system in enumerate(now.systems):
-            label = [f"{number} {' '.join(Path(one).name for one in system.models)}"]
+            label = [f"{number} {' '.join(Path(model).name for model in system.models)}"]
             waiting.add_metric(label, system.waiting_lines)
             stale.add_metric(label, system.problem is not None)
             lines.add_metric(label, system.lines)

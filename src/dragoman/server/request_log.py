@@ -11,15 +11,16 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Literal
 from urllib.parse import unquote
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.server.monitoring import AnsweredRequest, Monitoring, Readiness
 
 _ABSOLUTE = re.compile(
     rb"https?://(?:[^/?#@]*@)?(?P<host>[^/?#@]+)(?P<path>/.*)?", re.IGNORECASE | re.DOTALL
@@ -47,7 +48,7 @@ class RequestHead:
             return
         names = {name for name, _ in scope["headers"]}
         if {b"content-length", b"transfer-encoding"} <= names:
-            headers = [one for one in scope["headers"] if one[0] != b"content-length"]
+            headers = [header for header in scope["headers"] if header[0] != b"content-length"]
             scope, send = {**scope, "headers": headers}, _closing(send)
         await self._app({**scope, **_usual_target(scope)}, receive, send)
 
@@ -58,7 +59,7 @@ def _usual_target(scope: Scope) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     if (absolute := _ABSOLUTE.fullmatch(raw)) is not None:
         raw = absolute["path"] or b"/"
-        others = [one for one in scope["headers"] if one[0] != b"host"]
+        others = [header for header in scope["headers"] if header[0] != b"host"]
         changed["headers"] = [(b"host", absolute["host"]), *others]
     raw = _SLASHES.sub(b"/", raw)
     if raw != scope["raw_path"]:
@@ -98,38 +99,14 @@ COMMON_HEADERS = {
 """Sent with every response that does not set them otherwise."""
 
 
-@dataclass(frozen=True)
-class AnsweredRequest:
-    """A finished request."""
-
-    method: str
-    path: str
-    template: str | None
-    """The path of the route that answered, such as ``/v2/document/{id}``; None without a route."""
-    status: int
-    seconds: float
-    client: str
-
-
 class RequestLog:
-    """Middleware that numbers and logs requests, and adds the headers of every response.
+    """Middleware that numbers, counts and logs requests, and adds the headers of every response.
 
-    Args:
-        app: the application.
-        record: receives each finished request.
-        begin: called when a request arrives.
-        is_ending: whether clients should make new connections, which reach another server.
+    While the server drains, clients are made to open new connections, which reach another server.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        record: Callable[[AnsweredRequest], object] = lambda request: None,
-        begin: Callable[[], object] = lambda: None,
-        is_ending: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._app, self._record, self._begin = app, record, begin
-        self._is_ending = is_ending
+    def __init__(self, app: ASGIApp, monitoring: Monitoring, readiness: Readiness) -> None:
+        self._app, self._monitoring, self._readiness = app, monitoring, readiness
         self._log = logging.getLogger(ACCESS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,13 +127,13 @@ class RequestLog:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-ID"] = number
-                if self._is_ending():
+                if self._readiness.is_draining:
                     headers["Connection"] = "close"
                 for name, value in COMMON_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        self._begin()
+        self._monitoring.begin()
         try:
             await self._app(scope, receive, send_with_headers)
         finally:
@@ -164,7 +141,7 @@ class RequestLog:
             client = (scope.get("client") or ("",))[0]
             seconds = time.perf_counter() - begin
             answered = AnsweredRequest(method, path, template, status, seconds, client)
-            self._record(answered)
+            self._monitoring.record(answered)
             self._log.info(
                 "%s %s %d %.0f ms %s",
                 *(method, _printable(path), status, 1000 * seconds, client),

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config, override, parse, read_yaml
 from dragoman.core.files import absolute
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
-from dragoman.server.database.store_limits import StoreLimits
+from dragoman.server.database import StoreLimits
 from dragoman.translation.batching import BatchingConfig
 
 MOST_ITEMS = 65_536
@@ -168,7 +168,7 @@ def read_server(
         values = read_yaml(path)
         folder = Path(os.path.realpath(path)).parent
         if isinstance(systems := values.get("systems"), list):
-            values["systems"] = [_system(one, folder) for one in systems]
+            values["systems"] = [_system(system, folder) for system in systems]
         if isinstance(database := values.get("database"), str) and _is_path(database):
             values["database"] = str(absolute(database, folder))
     whole = override({**values, **changes}, tuple(settings))
@@ -186,8 +186,11 @@ def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(systems, list):
         return values  # refused by the parser
     if isinstance(workers, int):
-        systems = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
-    numbers = [one.get("workers") for one in systems if isinstance(one, dict)]
+        systems = [
+            {"workers": workers, **system} if isinstance(system, dict) else system
+            for system in systems
+        ]
+    numbers = [system.get("workers") for system in systems if isinstance(system, dict)]
     known = [one for one in numbers if isinstance(one, int)]
     if known and (batching is None or isinstance(batching, dict)):
         values = {**values, "batching": {"batches_at_once": max(known), **(batching or {})}}

@@ -30,7 +30,7 @@ from dragoman.saved.model import (
     read_merged_weights,
     save_model,
 )
-from dragoman.saved.model_card import TrainingFacts, TrainingText
+from dragoman.saved.model_card import TrainingFacts, TrainingText, model_card
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.weights import WEIGHTS_FILE, average_weights, weights_of
 from dragoman.training.checkpoint import newest_checkpoints, read_progress
@@ -67,11 +67,14 @@ def _average(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
     return chosen
 
 
-def _save(output: Path, like: SavedModel, weights: dict[str, Tensor], **beside: Any) -> None:
+def _save(
+    output: Path, like: SavedModel, weights: dict[str, Tensor], kept: list[Path], **facts: Any
+) -> None:
     """Save a model, and keep others from the run that ``output`` is in, if any, meanwhile."""
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
+    card = model_card(like.config, weights, **facts)
     with claim(runs[0]) if runs else nullcontext():
-        save_model(output, like.config, like.vocabularies, weights, **beside)
+        save_model(output, like.config, like.vocabularies, weights, card=card, kept=kept)
 
 
 def _mean(chosen: Sequence[Path]) -> dict[str, Tensor]:

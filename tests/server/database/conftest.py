@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from dragoman.server.database import StoreLimits
 from dragoman.server.database.database_engine import Database
 from dragoman.server.database.records import Record
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.database.store_limits import StoreLimits
 from soak.postgresql import NoPostgresqlError, PostgresqlServer, postgresql_server
 
 KINDS = ("sqlite", "postgresql")

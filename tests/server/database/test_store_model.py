@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from dragoman.server.database import StoreLimits
 from dragoman.server.database.records import ApiKey, CorrectionState
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.database.store_limits import StoreLimits
 from dragoman.translation.service.interface import RefusedError
 
 STATES: tuple[CorrectionState, ...] = ("pending", "accepted", "rejected")

@@ -13,7 +13,7 @@ import pytest
 from api_server import ApiServer, deepl_server
 from echo_service import EchoService
 
-from dragoman.server.database.store_limits import StoreLimits
+from dragoman.server.database import StoreLimits
 from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import Pairing
 

@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from dragoman.core.errors import DataError
+from dragoman.server.database import StoreLimits
 from dragoman.server.database.database_engine import Database
 from dragoman.server.database.records import Correction, CorrectionState
-from dragoman.server.database.store_limits import StoreLimits
 from dragoman.server.database.table_store import Shelf, language, now, storable
 from dragoman.text.normalization import normalize
 from dragoman.translation.service.interface import RefusedError

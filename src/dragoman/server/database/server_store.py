@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from anyio import to_thread
 
+from dragoman.server.database import StoreLimits
 from dragoman.server.database.corrections_store import CorrectionShelf
 from dragoman.server.database.database_engine import BUSY_SECONDS, Database
 from dragoman.server.database.glossaries_store import GlossaryShelf
 from dragoman.server.database.jobs_store import JobShelf
 from dragoman.server.database.keys_store import KeyShelf, UsageShelf
-from dragoman.server.database.store_limits import StoreLimits
 from dragoman.server.database.upgrading import upgrade
 
 Result = TypeVar("Result")

@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute
 
+from dragoman.server.database import StoreLimits
 from dragoman.server.database.database_engine import Database
-from dragoman.server.database.store_limits import StoreLimits
 from dragoman.text.language_codes import spelling
 from dragoman.text.normalization import CONTROLS
 from dragoman.translation.service.interface import RefusedError

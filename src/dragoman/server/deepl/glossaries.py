@@ -110,7 +110,7 @@ async def create_single(server: Server, parameters: Parameters, kept: Glossaries
 @router.get("/v2/glossaries")
 async def list_single(kept: Glossaries) -> Response:
     """The glossaries of one direction."""
-    listed = [_single(one) for one in await kept.all() if len(one.dictionaries) == 1]
+    listed = [_single(glossary) for glossary in await kept.all() if len(glossary.dictionaries) == 1]
     return JSONResponse({"glossaries": listed})
 
 
@@ -157,7 +157,7 @@ async def create(server: Server, parameters: Parameters, kept: Glossaries) -> Re
 @router.get("/v3/glossaries")
 async def list_all(kept: Glossaries) -> Response:
     """All glossaries."""
-    return JSONResponse({"glossaries": [_multilingual(one) for one in await kept.all()]})
+    return JSONResponse({"glossaries": [_multilingual(glossary) for glossary in await kept.all()]})
 
 
 @router.get("/v3/glossaries/{identifier}")
@@ -292,7 +292,7 @@ def _direction(dictionary: KeptDictionary) -> Direction:
 
 def _accepts_tsv(request: Request) -> bool:
     accepted = request.headers.get("accept", "*/*")
-    kinds = {one.partition(";")[0].strip().lower() for one in accepted.split(",")}
+    kinds = {kind.partition(";")[0].strip().lower() for kind in accepted.split(",")}
     return not kinds.isdisjoint({_TSV, "text/*", "*/*", ""})
 
 
@@ -304,7 +304,7 @@ def _single(glossary: KeptGlossary) -> dict[str, Any]:
 def _multilingual(glossary: KeptGlossary) -> dict[str, Any]:
     return {
         **_described(glossary),
-        "dictionaries": [_outline(one) for one in glossary.dictionaries],
+        "dictionaries": [_outline(dictionary) for dictionary in glossary.dictionaries],
     }
 
 

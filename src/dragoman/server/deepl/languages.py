@@ -29,8 +29,8 @@ def same_language(one: str, other: str) -> bool:
 def glossary_direction(service: TranslationService, source: str, target: str) -> tuple[str, str]:
     """The pair of :func:`glossary_pairs` that two codes mean, or their base codes if none."""
     pairs = glossary_pairs(service)
-    found = fitting(source, {one["source_lang"] for one in pairs})
-    into = fitting(target, {one["target_lang"] for one in pairs})
+    found = fitting(source, {pair["source_lang"] for pair in pairs})
+    into = fitting(target, {pair["target_lang"] for pair in pairs})
     return (
         found[0] if found else base_language(source),
         into[0] if into else base_language(target),
@@ -39,12 +39,12 @@ def glossary_direction(service: TranslationService, source: str, target: str) ->
 
 def sources(service: TranslationService) -> list[str]:
     """Source languages of a service, sorted."""
-    return sorted({one.source for one in service.directions()})
+    return sorted({pair.source for pair in service.directions()})
 
 
 def targets(service: TranslationService) -> list[str]:
     """Target languages of a service, sorted."""
-    return sorted({one.target for one in service.directions()})
+    return sorted({pair.target for pair in service.directions()})
 
 
 def target_codes(language: str) -> Sequence[str]:
@@ -54,7 +54,10 @@ def target_codes(language: str) -> Sequence[str]:
 
 def listed_sources(service: TranslationService) -> list[dict[str, str]]:
     """The answer of ``/v2/languages``."""
-    return [{"language": deepl_code(one), "name": language_name(one)} for one in sources(service)]
+    return [
+        {"language": deepl_code(language), "name": language_name(language)}
+        for language in sources(service)
+    ]
 
 
 def listed_targets(service: TranslationService) -> list[dict[str, object]]:
@@ -65,7 +68,7 @@ def listed_targets(service: TranslationService) -> list[dict[str, object]]:
     # A variant with a model of its region may also be listed for its language.
     # Requests may omit the source, so formality is offered only if every direction has it.
     listed = {
-        code: all(has_formality(service, one) for one in directions)
+        code: all(has_formality(service, pair) for pair in directions)
         for language, directions in sorted(into.items())
         for code in target_codes(language)
     }
@@ -82,5 +85,7 @@ def has_formality(service: TranslationService, direction: Pairing) -> bool:
 
 def glossary_pairs(service: TranslationService) -> list[dict[str, str]]:
     """The answer of ``/v2/glossary-language-pairs``: languages without regions."""
-    pairs = {(base_language(one.source), base_language(one.target)) for one in service.directions()}
+    pairs = {
+        (base_language(pair.source), base_language(pair.target)) for pair in service.directions()
+    }
     return [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]

@@ -50,7 +50,7 @@ class DeepLParameters(RequestParameters):
             raise self.missing(name)
         check_number(value)
         values = value if isinstance(value, list) else [value]
-        return [self.checked(name, one) for one in values]
+        return [self.checked(name, value) for value in values]
 
     def objects(self, name: str, most: int) -> list[DeepLParameters]:
         """A list of objects; those of a form are in the order of their numbers.
@@ -115,9 +115,9 @@ class DeepLParameters(RequestParameters):
         values = [
             self.checked(name, one) for one in (value if isinstance(value, list) else [value])
         ]
-        if sum(one.count(",") + 1 for one in values) > _MOST_NAMES:
+        if sum(value.count(",") + 1 for value in values) > _MOST_NAMES:
             raise unsupported_value(name, f"Send at most {_MOST_NAMES} names.")
-        parts = [part.strip() for one in values for part in one.split(",")]
+        parts = [part.strip() for value in values for part in value.split(",")]
         return tuple(dict.fromkeys(part for part in parts if part))
 
     def single(self, name: str) -> Any:

@@ -74,7 +74,9 @@ def _formality_tags(
         return ()
     into = set(fitting(target, targets(service)))
     origins = set(fitting(source, sources(service)) if source else sources(service))
-    meant = [one for one in service.directions() if one.target in into and one.source in origins]
+    meant = [
+        pair for pair in service.directions() if pair.target in into and pair.source in origins
+    ]
     # The source may be unknown yet, and a model without the tag would refuse the request.
     if meant and all(has_formality(service, one) for one in meant):
         return (FORMALITY_TAGS[formality.removeprefix("prefer_")],)
@@ -104,7 +106,9 @@ async def _glossary(
         raise invalid("Use of a glossary requires the source_lang parameter to be specified.")
     if len(identifiers) > _MOST_GLOSSARIES:
         raise unsupported_value("glossary_ids", f"It has at most {_MOST_GLOSSARIES} glossaries.")
-    found = [await _dictionary(server, one, source, target, key) for one in identifiers]
+    found = [
+        await _dictionary(server, identifier, source, target, key) for identifier in identifiers
+    ]
 
     def entries() -> list[tuple[str, str]]:
         terms: list[tuple[str, str]] = []

@@ -251,11 +251,11 @@ def _detection(found: Detection) -> LibreDetection:
 
 def _first_target(request: Request, directions: Sequence[Pairing]) -> str:
     """A target language that the reader's browser prefers, or any."""
-    targets = sorted({one.target for one in directions})
+    targets = sorted({direction.target for direction in directions})
     accepted = request.headers.get("accept-language", "").split(",")
-    preferred = [one.partition(";")[0].strip() for one in accepted]
+    preferred = [tag.partition(";")[0].strip() for tag in accepted]
     found = negotiate_locale(preferred, targets, sep="-")
-    others = [one for one in targets if one != "en"]
+    others = [language for language in targets if language != "en"]
     return str(found) if found else [*others, *targets, "en"][0]
 
 

@@ -119,11 +119,11 @@ async def _shown(server: Dependencies, identifier: str, key: ApiKey | None) -> G
         await in_thread(
             server.store.glossary_entries,
             identifier,
-            one.source_language,
-            one.target_language,
+            dictionary.source_language,
+            dictionary.target_language,
             key_id(key),
         )
-        for one in kept.dictionaries
+        for dictionary in kept.dictionaries
     ]
     return GlossaryAnswer.of(kept, [one or () for one in entries])
 

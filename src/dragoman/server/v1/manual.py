@@ -36,7 +36,7 @@ def manual_page(spec: Schema, address: str) -> str:
         f'<li><a href="#{_anchor(method, path)}"><code>{_name(method, path)}</code></a></li>'
         for method, path, _ in operations
     )
-    sections = "".join(_section(*one, schemas, address) for one in operations)
+    sections = "".join(_section(*operation, schemas, address) for operation in operations)
     kinds = "".join(_kind(name, schemas[name]) for name in schemas)
     title = escape(f"{spec['info']['title']} {spec['info']['version']}")
     return (
@@ -74,7 +74,7 @@ def _section(
     parts.append(f"<h3>Example</h3><pre>{escape(_curl(method, path, given, address))}</pre>")
     answers = ((code, one) for code, one in operation["responses"].items() if code < "3")
     for code, answer in answers:
-        kinds = [_type(one["schema"]) for one in answer.get("content", {}).values() if one]
+        kinds = [_type(value["schema"]) for value in answer.get("content", {}).values() if value]
         parts.append(f"<h3>Answer</h3><p>{escape(code)}: {', '.join(kinds) or 'no content'}</p>")
     return f'<section id="{_anchor(method, path)}">{"".join(parts)}</section>\n'
 
@@ -122,7 +122,7 @@ def _type(schema: Schema) -> str:  # noqa: PLR0911 - one for each kind of schema
     if name := schema.get("$ref", "").rpartition("/")[2]:
         return f'<a href="#{escape(name)}">{escape(name)}</a>'
     if values := schema.get("enum", [schema["const"]] if "const" in schema else []):
-        return " or ".join(f"<code>{escape(json.dumps(one))}</code>" for one in values)
+        return " or ".join(f"<code>{escape(json.dumps(value))}</code>" for value in values)
     if several := schema.get("anyOf", schema.get("oneOf")):
         return " or ".join(dict.fromkeys(map(_type, several)))
     if items := schema.get("prefixItems"):

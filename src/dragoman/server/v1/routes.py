@@ -120,7 +120,7 @@ async def translate(request: Request, body: TranslateBody, server: Server) -> Re
     "/stream",
     response_class=StreamingResponse,
     responses={
-        200: {"model": StreamEvent, "content": {one.media_type: {} for one in STREAM_FORMS}}
+        200: {"model": StreamEvent, "content": {form.media_type: {} for form in STREAM_FORMS}}
     },
 )
 async def stream(request: Request, body: StreamBody, server: Server) -> Response:
