@@ -118,9 +118,6 @@ class BulkOptions:
         """The meter of the work's cost, with its runner, until the block ends.
 
         Ray starts, or is connected to, when there is work: after the input has been examined.
-
-        Raises:
-            ConfigError: the options contradict one another.
         """
         from dragoman.core.runners import InProcessRunner
 

@@ -149,7 +149,6 @@ def options(text: str, **more: Mapping[str, Any]) -> Options:
     """The options that a text declares, as described above.
 
     Args:
-        text: one or more options.
         more: further arguments of :func:`click.option`, by the name of the option.
     """
     declared = []

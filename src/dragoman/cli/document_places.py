@@ -20,12 +20,8 @@ class DocumentPlaces:
     """Sources of documents, and destinations of their translations.
 
     Args:
-        output: as of :func:`translate_documents`.
         form: of ``--format``.
         read: other input files, which must also stay unchanged.
-
-    Raises:
-        UsageError: the arguments do not go together.
     """
 
     def __init__(
@@ -58,11 +54,7 @@ class DocumentPlaces:
         return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
 
     def read(self, document: Path) -> bytes:
-        """The content of a document.
-
-        Raises:
-            DataError: it cannot be read.
-        """
+        """The content of a document."""
         try:
             if document == STREAM:
                 return sys.stdin.buffer.read()
@@ -85,11 +77,7 @@ class DocumentPlaces:
         return self._output
 
     def check(self, target: str) -> dict[Path, DragomanError]:
-        """The documents that cannot be translated, as far as their names show it, with the reasons.
-
-        Raises:
-            ConfigError: a translation would replace a document, or another document's translation.
-        """
+        """The documents that cannot be translated, as far as names show it, with the reasons."""
         outputs = [self.output(document, target) for document in self.documents]
         files = [path for path in self.documents if path != STREAM]
         for at, output in enumerate(outputs):

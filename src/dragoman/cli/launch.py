@@ -68,9 +68,6 @@ class Launch:
         Args:
             restarts: of failed processes; by default none, and :data:`MANY_RESTARTS` if the number
                 of machines may change.
-
-        Raises:
-            ConfigError: the options do not fit together, or there are not enough GPUs.
         """
         gpus = torch.cuda.device_count()
         count = max(1, gpus) if processes == "auto" else int(processes)
@@ -102,11 +99,7 @@ class Launch:
         return self.processes == self.terms.most_nodes == 1 and not self.terms.recovers
 
     def carry_out(self, arguments: Sequence[str]) -> None:
-        """Run a command in all processes and wait until the last has ended.
-
-        Args:
-            arguments: of ``dragoman``, for one process.
-        """
+        """Run a command in all processes and wait until the last has ended."""
         history = History()
         with _folder_of_errors() as folder, _environment(self):
             for attempt in range(_UNLIMITED):
@@ -186,11 +179,7 @@ def _folder_of_errors() -> tempfile.TemporaryDirectory[str]:
 
 
 def conclude(failures: Failures, received: signal.Signals | None) -> None:
-    """Raise the error to report, if any: a cause before its consequences.
-
-    Args:
-        received: the signal that was passed on to them, if one was.
-    """
+    """Raise the error to report, if any: a cause before its consequences."""
     errors, codes = list(failures.errors), failures.codes
     # An agent sends the other processes SIGTERM when one has failed.
     expected = (signal.SIGTERM, received)

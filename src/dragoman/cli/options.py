@@ -57,11 +57,7 @@ model_language_option = declare.options("""
 def model_and_files(
     paths: tuple[Path, ...], language: str | None, device: str | None
 ) -> tuple[Path | None, tuple[Path, ...]]:
-    """The arguments [MODEL] FILES...: a model is a directory.
-
-    Raises:
-        ConfigError: ``--to`` or ``--device`` without a model.
-    """
+    """The arguments [MODEL] FILES...: a model is a directory."""
     if paths[0].is_dir():
         return paths[0], paths[1:]
     for option, value in (("--to", language), ("--device", device)):
@@ -82,11 +78,7 @@ pairs_options = declare.options("""
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Parse an option's value as increasing whole numbers, separated by commas.
-
-    Raises:
-        click.BadParameter: it is not.
-    """
+    """Parse an option's value as increasing whole numbers, separated by commas."""
     try:
         numbers = tuple(int(part) for part in value.split(",") if value)
     except ValueError as error:
@@ -104,11 +96,7 @@ def is_given(name: str) -> bool:
 
 
 def default_run(config: Path) -> Path:
-    """The default run directory for a configuration.
-
-    Raises:
-        ConfigError: ``config`` is not a file name.
-    """
+    """The default run directory for a configuration."""
     if not config.stem:
         raise ConfigError(f"{config}: not the name of a configuration file")
     return Path("runs") / config.stem
@@ -138,11 +126,7 @@ def is_directory(output: str) -> bool:
 
 
 def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output") -> None:
-    """Refuse to overwrite a file that a command reads; inputs may be missing.
-
-    Raises:
-        ConfigError: the output is an input.
-    """
+    """Refuse to overwrite a file that a command reads; inputs may be missing."""
     if output.exists() and any(os.path.samefile(output, path) for path in inputs if path.exists()):
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
@@ -150,11 +134,7 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
 
 
 def check_description(output: Path | None, option: str = "--output") -> None:
-    """Refuse to replace a file by a description of a system, unless the file is a description.
-
-    Raises:
-        ConfigError: it is something else, such as a recipe, which is a YAML file as well.
-    """
+    """Refuse to replace a file by a description of a system, unless the file is a description."""
     from dragoman.saved.system import is_description
 
     if output is not None and output.is_file() and not is_description(output):
@@ -176,9 +156,6 @@ def check_replaceable(
     Args:
         is_such: whether an existing file is of this kind, and may be replaced.
         problem: with a file of another kind, such as "is no calibration".
-
-    Raises:
-        ConfigError: it is a directory, an input or a file of another kind.
     """
     if output.is_dir():
         raise ConfigError(f"--output {output}: this is a directory; name a file, such as {example}")
@@ -196,9 +173,6 @@ def refuse_options(names: Iterable[str], given: Mapping[str, Any], problem: str)
     Args:
         names: parameters of the command, by their keys.
         problem: message, with ``{option}`` for the first that was given.
-
-    Raises:
-        UsageError: an option was given.
     """
     spelt = {option.name: option.opts[0] for option in click.get_current_context().command.params}
     for name in names:
@@ -207,11 +181,7 @@ def refuse_options(names: Iterable[str], given: Mapping[str, Any], problem: str)
 
 
 def check_apart(output: Path | None, other: Path | None, option: str) -> None:
-    """Refuse to write two things to one file: that of ``--output``, and that of ``option``.
-
-    Raises:
-        ConfigError: they are the same.
-    """
+    """Refuse to write two things to one file: that of ``--output``, and that of ``option``."""
     if output is None or other is None:
         return
     same = os.path.realpath(output) == os.path.realpath(other)

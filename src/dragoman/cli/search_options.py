@@ -79,11 +79,7 @@ def given_search(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_sampling(options: dict[str, Any]) -> None:
-    """Check that options of sampling go together.
-
-    Raises:
-        ConfigError: they do not.
-    """
+    """Check that options of sampling go together."""
     if options["sample"] and options["beam"]:
         raise ConfigError("--beam and --sample exclude each other; leave one of them out")
     if options["sample"] and options["mbr"]:
@@ -100,9 +96,6 @@ def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -
 
     Args:
         where: name of its search settings in errors.
-
-    Raises:
-        ConfigError: the search does not read an option.
     """
     from dragoman.core.config import parse
     from dragoman.search import SearchConfig
@@ -115,11 +108,7 @@ def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -
 
 
 def check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
-    """Check that options of minimum-Bayes-risk search come with samples to choose from.
-
-    Raises:
-        ConfigError: neither an option nor the model sets samples.
-    """
+    """Check that options of minimum-Bayes-risk search come with samples to choose from."""
     if not given or "samples" in given or isinstance(system.search["mbr"].get("samples"), int):
         return
     if not isinstance(saved_search(system.models[0]).get("mbr"), dict):

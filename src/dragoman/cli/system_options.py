@@ -144,11 +144,7 @@ def _check_kept(written: Mapping[str, Path | None], read: list[Path]) -> None:
 
 
 def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationSystem:
-    """The system that the command line describes; arguments as of :func:`open_translator`.
-
-    Raises:
-        ConfigError: the options contradict one another, or the file cannot be read.
-    """
+    """The system that the command line describes; arguments as of :func:`open_translator`."""
     from dragoman.core.config import parse
     from dragoman.saved.system import TranslationSystem, read_values
 

@@ -59,13 +59,6 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
 
     Args:
         form: of ``--format``, with which any file is a document.
-
-    Returns:
-        Models and documents.
-
-    Raises:
-        DataError: a file lacks a document's suffix, and no argument is a document.
-        UsageError: a model is behind a document.
     """
     models: list[Path] = []
     documents: list[Path] = []

@@ -74,11 +74,7 @@ class RefusedLines:
             yield line
 
     def conclude(self) -> None:
-        """Fail the command if a line was refused.
-
-        Raises:
-            DataError: lines were refused.
-        """
+        """Fail the command if a line was refused."""
         if self._reasons:
             raise DataError(
                 f"{len(self._reasons):,} lines cannot be {self._done} and are left empty; the "
@@ -212,12 +208,7 @@ class AlignmentOutput:
     @classmethod
     @contextmanager
     def open(cls, path: Path, translator: LineTranslator) -> Iterator[AlignmentOutput]:
-        """Opens a file, which appears complete once everything is translated.
-
-        Raises:
-            ConfigError: the models have no attention over the source, or each line chooses its
-                model.
-        """
+        """Opens a file, which appears complete once everything is translated."""
         from dragoman.core.files import atomic_write
         from dragoman.translation.forced import check_attention
         from dragoman.translation.translator import Translator

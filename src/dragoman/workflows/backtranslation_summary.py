@@ -18,12 +18,7 @@ BASELINE = "real pairs alone"
 
 
 def baseline_scores(run: Path, direction: Direction) -> dict[str, Report]:
-    """The scores of a finished run of the recipe, without synthetic pairs.
-
-    Raises:
-        ConfigError: the run translates in another direction than the recipe.
-        SavedError: it has no scores.
-    """
+    """The scores of a finished run of the recipe, without synthetic pairs."""
     if not run.is_dir():
         raise SavedError(f"--baseline {run}: no such run")
     scores = read_scores(run)

@@ -66,9 +66,6 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
 
     Args:
         pairs: sources and targets, cleaned.
-
-    Raises:
-        DataError: there are no pairs.
     """
     kept: list[tuple[tuple[str, str], TokenizedPair, int]] = []
     read = cells = long = 0

@@ -63,12 +63,7 @@ EXPERIMENT: dict[str, Any] = {
 
 
 def run_demo(directory: Path) -> None:
-    """Write text, train, translate, score and report; resume where an earlier call stopped.
-
-    Raises:
-        ConfigError: the demo is already finished there, the directory holds something else, or
-            several processes were started.
-    """
+    """Write text, train, translate, score and report; resume where an earlier call stopped."""
     if "RANK" in os.environ:
         raise ConfigError("the demo trains in one process; start it without torchrun")
     run = directory / RUN_DIRECTORY

@@ -73,9 +73,6 @@ def download(
         otherwise: advice for a file obtained elsewhere, for messages.
         stays_secure: refuse redirects from https to http, where anyone on the way can change the
             content; for a file without a known digest.
-
-    Raises:
-        SavedError: another process is downloading the same file.
     """
     part = target.with_name(f"{target.name}.part")
     make_directory(part.parent)

@@ -52,9 +52,6 @@ def attended_links(
     vocabulary's normalisation joins or splits its words, which changes their numbers.
 
     Args:
-        pairs: sources and targets in the order of the text, words between spaces.
-        layer: see :func:`~dragoman.translation.aligning.attention_links`.
-        head: see :func:`~dragoman.translation.aligning.attention_links`.
         first: the number of the first pair, for warnings.
         reader: has read the pairs before the first; none by default.
     """

@@ -61,11 +61,7 @@ class ParsedLine:
 
 
 def check_parser(translator: Translator, where: Path) -> None:
-    """Check that a model writes trees.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Check that a model writes trees."""
     try:
         if not translator.reads_source:
             raise ConfigError("a language model reads no sentence")
@@ -85,11 +81,9 @@ def parse_lines(
     """Parse sentences, one per line, in order and in bounded memory.
 
     Args:
-        translator: a parser, whose search has the grammar of trees.
         lines: sentences of words separated by spaces, as in the Penn Treebank; brackets in them
             are escaped.
         tokenize: whether ``lines`` are ordinary text, to be split into such words.
-        progress: as in :meth:`~dragoman.translation.translator.Translator.stream_lines`.
         buffer_lines: lines to read ahead; by default as in the search settings.
     """
 

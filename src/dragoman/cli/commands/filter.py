@@ -87,11 +87,7 @@ def filter_(paths: tuple[Path, ...], as_json: bool, device: str | None, **option
 def filter_pairs(
     paths: Sequence[Path], options: dict[str, Any], *, device: str | None, as_json: bool
 ) -> None:
-    """Score the pairs of some files, and write the best.
-
-    Args:
-        paths: models, which are directories, then files.
-    """
+    """Score the pairs of files, named behind the models, and write the best."""
     from dragoman.techniques.corpus_filtering.both_directions import scoring_models
     from dragoman.techniques.corpus_filtering.scored_corpus import score_corpus
     from dragoman.techniques.corpus_filtering.selection import Threshold, select

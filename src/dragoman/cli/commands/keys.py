@@ -123,9 +123,6 @@ def open_store(database: str | None, *, create: bool = True) -> ServerStore:
 
     Args:
         database: file or URL; None: the default one.
-
-    Raises:
-        MissingExtraError: SQLAlchemy or Alembic is not installed.
     """
     try:
         from dragoman.server.database.server_store import ServerStore

@@ -289,9 +289,6 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
     Args:
         inputs: the files to translate; none: standard input.
         written: outputs by the names of their options, the translations first.
-
-    Raises:
-        ConfigError: a file would be overwritten.
     """
     read, output = _files(inputs, sys.stdin), written["output"]
     beside: list[Path] = [] if output is None else [output]

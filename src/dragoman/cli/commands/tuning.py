@@ -108,12 +108,7 @@ def tune(
 
 
 def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Models, which are directories, and the two files after them, if any.
-
-    Raises:
-        DataError: one of the paths does not exist.
-        UsageError: there is one file, or more than two, or a model after a file.
-    """
+    """Models, which are directories, and the two files after them, if any."""
     for path in paths:
         if not path.exists():
             raise DataError(f"{path}: no such model, run or file")

@@ -17,11 +17,7 @@ _ASK_FOR_ADDRESS = 0x8915  # SIOCGIFADDR of Linux
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """``HOST:PORT`` as its two parts.
-
-    Raises:
-        ConfigError: it is not of that form.
-    """
+    """``HOST:PORT`` as its two parts."""
     host, colon, port = text.rpartition(":")
     if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
         raise ConfigError(
@@ -60,11 +56,7 @@ def interface_of(address: str) -> str | None:
 
 
 def is_here(host: str) -> bool:
-    """Whether ``host`` is this machine.
-
-    Raises:
-        ConfigError: the name has no address.
-    """
+    """Whether ``host`` is this machine."""
     try:
         addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError as error:

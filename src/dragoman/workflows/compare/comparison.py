@@ -115,9 +115,6 @@ class Contest:
         Args:
             ensembles: of recipes, by name, as additional systems.
             test_set: a test set that all recipes have; by default the first of the first recipe.
-
-        Raises:
-            ConfigError: the recipes cannot be compared, or another comparison was begun here.
         """
         test = read_common_test(configs, test_set)
         tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")

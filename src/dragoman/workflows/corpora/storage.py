@@ -48,11 +48,7 @@ def chunks(path: Path) -> Iterator[bytes]:
 
 
 def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: str) -> Text:
-    """Write a file of a corpus; nothing is written unless its text is the expected one.
-
-    Args:
-        origin: name of the text in messages.
-    """
+    """Write a file of a corpus; nothing is written unless its text is the expected one."""
     # The header has neither time nor name, so that the same text gives the same file.
     with (
         atomic_write(target, "wb") as stream,
@@ -84,11 +80,7 @@ def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
 
 
 def recorded_texts(folder: Path) -> dict[str, Text]:
-    """The record of :func:`record_texts`; empty without a record.
-
-    Raises:
-        SavedError: the record cannot be read.
-    """
+    """The record of :func:`record_texts`; empty without a record."""
     path = folder / RECORD
     try:
         return parse(_Found, read_json(path), path).files
@@ -114,11 +106,7 @@ def is_complete(corpus: Corpus, folder: Path) -> bool:
 
 
 def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
-    """Refuse files of one stem with different numbers of lines, but for monolingual text.
-
-    Raises:
-        DataError: two differ.
-    """
+    """Refuse files of one stem with different numbers of lines, but for monolingual text."""
     first: dict[str, str] = {}
     for file in (file for file in corpus.files if file.path in texts):
         other = first.setdefault(file.aligned_with, file.path)

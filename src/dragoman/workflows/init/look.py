@@ -138,9 +138,6 @@ def hold_out(
 
     Returns:
         The dev and the test set, in the order of the text.
-
-    Raises:
-        DataError: the text cannot be read, or is too small.
     """
     given = held_out_keys([*(dev or ()), *(test or ())])
     report = CleaningReport()

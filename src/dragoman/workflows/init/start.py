@@ -60,9 +60,6 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
     """Write a configuration for a text, with dev and test sets if it has none.
 
     Nothing is written until everything is known, and nothing is replaced.
-
-    Args:
-        minutes: maximum for training and scoring.
     """
     needs_split = material.dev is None or material.test is None
     folder = text_folder(config) if needs_split else None

@@ -33,11 +33,7 @@ def attention_picture(source: Sequence[str], rows: Rows, title: str) -> Figure:
 
 
 def heads_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title: str) -> Figure:
-    """Many heads side by side, as shades.
-
-    Args:
-        maps: the name of each head and its weights.
-    """
+    """Many heads side by side, as shades."""
     columns = min(_COLUMNS, len(maps))
     lines = -(-len(maps) // columns)
     cell = min(0.2, 12 / max(len(source), len(maps[0][1])))  # inches

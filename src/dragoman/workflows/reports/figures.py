@@ -29,11 +29,7 @@ _SHOWN = 5  # characters that are named
 
 
 def write_picture(figure: Figure, path: Path, *, text_as_paths: bool = False) -> None:
-    """Write a figure as PNG or SVG, by the suffix of ``path``.
-
-    Args:
-        text_as_paths: see :func:`to_svg`.
-    """
+    """Write a figure as PNG or SVG, by the suffix of ``path``."""
     if path.suffix == ".svg":
         content = to_svg(figure, text_as_paths=text_as_paths).encode("utf-8", "replace")
     else:

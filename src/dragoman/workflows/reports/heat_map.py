@@ -39,9 +39,6 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
     Args:
         layer: from 1; by default the mean over all layers.
         head: of that layer, from 1; by default the mean over its heads.
-
-    Raises:
-        ConfigError: the layer or head does not exist, or a head is given without a layer.
     """
     layers, heads = attention.weights.shape[:2]
     _check("layer", layer, layers)

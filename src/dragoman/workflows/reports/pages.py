@@ -19,11 +19,7 @@ __all__ = ["Markup", "render"]
 
 
 def render(template: str, **values: Any) -> str:
-    """Render a page.
-
-    Args:
-        template: name of a file in ``templates``.
-    """
+    """Render a page."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dragoman.workflows.reports"),
         autoescape=True,

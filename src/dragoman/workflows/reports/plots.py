@@ -208,11 +208,7 @@ def _top(ranges: Sequence[tuple[float, float]]) -> float:
 
 
 def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
-    """Scores over the length of the source, a line per system, with intervals if available.
-
-    Args:
-        buckets: from short to long.
-    """
+    """Scores over the length of the source, a line per system, with intervals if available."""
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
     axes = figure.subplots()
     names = list(buckets[0].scores)

@@ -31,11 +31,7 @@ class RunCurves:
 
     @classmethod
     def read(cls, run: Path, name: str) -> RunCurves:
-        """Read a run, even while it trains.
-
-        Raises:
-            SavedError: the directory is not a run, or has no records yet.
-        """
+        """Read a run, even while it trains."""
         records = [record for record in read_records(run / METRICS_FILE) if _is_record(record)]
         if not any(record.get("kind") == "training" for record in records):
             raise SavedError(

@@ -58,9 +58,6 @@ def text_of_files(
 
     Args:
         is_test: whether nothing is chosen on the files, so that they may be a test set.
-
-    Raises:
-        DataError: a file is missing, empty or not text, or their lengths differ.
     """
     for model in () if is_test else system.models:
         _refuse_test_set(model, (source, reference))

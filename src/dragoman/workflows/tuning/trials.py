@@ -152,11 +152,7 @@ class Tuning:
         return len(self.settings) * len(self._text.sources)
 
     def carry_out(self, progress: Callable[[int], object] = lambda done: None) -> Tuned:
-        """Try all settings.
-
-        Args:
-            progress: called with the number of lines translated so far, of :attr:`lines`.
-        """
+        """Try all settings."""
         found: dict[int, Trial] = {}
         by_weight: dict[float, list[int]] = {}
         for number, values in enumerate(self.settings):
