@@ -14,7 +14,7 @@ from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.server_config import ServerConfig
 from dragoman.server.serving import StoppableServer, address_of, bind
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 
 
 class ServedModels(NamedTuple):
@@ -34,12 +34,10 @@ def serving_models(config: ServerConfig, database: Path) -> Iterator[ServedModel
     ):
 
         async def opened() -> ModelService:
-            service = await ModelService.open(
-                config.systems,
-                pivots=config.pivots,
-                batching=config.batching,
-                remember=store.remembered,
+            options = ServiceOptions(
+                pivots=config.pivots, batching=config.batching, remember=store.remembered
             )
+            service = await ModelService.open(config.systems, options)
             await service.prepare_detection()
             return service
 

@@ -25,7 +25,7 @@ from dragoman.text.segments import segment_table
 from dragoman.text.transforms import Transform
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.translation.service.interface import TextRequest, TranslatedText
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 from studies.command import StudyCommand, present
 from studies.tags.lines import TaggedLine, read_lines
 
@@ -95,7 +95,7 @@ def tags(  # noqa: PLR0917 - click gives them by name
 async def _rows(model: Path, lines: Sequence[TaggedLine]) -> dict[str, dict[str, float]]:
     """The figures of both ways."""
     system = TranslationSystem(models=(model,))
-    async with await ModelService.open([system], seconds=24 * 3600) as service:
+    async with await ModelService.open([system], ServiceOptions(seconds=24 * 3600)) as service:
         pair, rows = service.directions()[0], {}
         request = TextRequest("", pair.target, pair.source)
         for name in ("learned", "attention"):

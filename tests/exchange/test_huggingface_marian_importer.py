@@ -29,7 +29,7 @@ from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 from dragoman.translation.translator import Translator
 
 MODELS = Path(__file__).parent / "models" / "huggingface_marian"
@@ -122,7 +122,8 @@ def test_serves(imported: dict[str, Path]) -> None:
 
     async def served() -> list[str]:
         system = TranslationSystem(models=(imported["shared"],), device="cpu")
-        async with await ModelService.open([system], reload_seconds=0) as service:
+        options = ServiceOptions(reload_seconds=0)
+        async with await ModelService.open([system], options) as service:
             found = await service.translate([TextRequest(line, "de", "en") for line in lines])
             return [one.text for one in found]
 

@@ -216,16 +216,15 @@ async def _translated(
     system: TranslationSystem, places: DocumentPlaces, *, detects: bool
 ) -> tuple[list[_Done], _Refused]:
     """The documents that are written, and those that are refused."""
-    from dragoman.translation.service.model_service import ModelService
+    from dragoman.translation.service.model_service import ModelService, ServiceOptions
 
     if system.target_language is not None:
         # before the model is loaded, which takes a while
         refused = places.check(system.target_language)
         if len(refused) == len(places.documents):
             return [], refused
-    async with await ModelService.open(
-        [system], pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False
-    ) as service:
+    options = ServiceOptions(pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False)
+    async with await ModelService.open([system], options) as service:
         target, sources = _direction(service.directions(), system)
         refused = places.check(target)
         likely = sources[0] if len(sources) == 1 and not detects else None

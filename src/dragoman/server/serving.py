@@ -26,7 +26,7 @@ from dragoman.server.database.server_store import ServerStore
 from dragoman.server.monitoring import Readiness
 from dragoman.server.server_config import ServerConfig
 from dragoman.translation.service.interface import Pairing
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 
 log = logging.getLogger(__name__)
 
@@ -252,8 +252,7 @@ async def _serve(
 
 
 async def _open_service(config: ServerConfig, store: ServerStore) -> ModelService:
-    service = await ModelService.open(
-        config.systems,
+    options = ServiceOptions(
         pivots=config.pivots,
         batching=config.batching,
         seconds=config.limits.seconds,
@@ -261,6 +260,7 @@ async def _open_service(config: ServerConfig, store: ServerStore) -> ModelServic
         remember=store.remembered,
         may_remember=store.may_remember,
     )
+    service = await ModelService.open(config.systems, options)
     await service.prepare_detection()
     return service
 

@@ -16,7 +16,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -26,7 +25,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.outputs import Translation
+from dragoman.translation.outputs import Translation, best_text
 from dragoman.translation.terms import UseOfTerms
 
 
@@ -80,7 +79,8 @@ class _Request:
     answer: asyncio.Future[list[list[Translation]]]
     taken: int = 0
     """Number of lines handed to the translator so far."""
-    found: dict[int, list[Translation]] = field(default_factory=dict)
+    translations: dict[int, list[Translation]] = field(default_factory=dict)
+    """Translations so far, by the place of their line."""
 
     @property
     def kind(self) -> tuple[SearchConfig, bool, Glossary | None]:
@@ -94,20 +94,18 @@ class _Part(NamedTuple):
     request: _Request
     places: range
 
-    def give(self, found: Sequence[list[Translation]]) -> None:
-        request = self.request
-        request.found.update(zip(self.places, found, strict=True))
-        if len(request.found) == len(request.lines) and not request.answer.done():
-            request.answer.set_result([request.found[n] for n in range(len(request.lines))])
+    def give(self, translated: Sequence[list[Translation]]) -> None:
+        request, known = self.request, self.request.translations
+        known.update(zip(self.places, translated, strict=True))
+        if len(known) == len(request.lines) and not request.answer.done():
+            request.answer.set_result([known[n] for n in range(len(request.lines))])
 
 
 class RequestBatcher:
     """Batches requests; must be created, used and closed in one event loop.
 
-    Args:
-        translator: translates the batches; closing the batcher does not close it.
-        config: sizes and times.
-        executor: runs the calls of the translator; by default the batcher's own threads.
+    Closing it does not close the translator, whose calls ``executor`` runs, by default the
+    batcher's own threads.
     """
 
     def __init__(
@@ -136,29 +134,15 @@ class RequestBatcher:
         """Number of lines that no batch has taken yet."""
         return self._waiting
 
-    async def translate(
-        self,
-        lines: Iterable[str],
-        *,
-        deadline: float | None = None,
-        prefix: str | Iterable[str] | None = None,
-        glossary: Glossary | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """The best translation of each line.
+    async def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
+        """The best translation of each line, with the arguments of :meth:`translate_nbest`.
 
         Raises:
             DataError: a line, named by its number in this request, is too long.
             DragomanError: the errors of :meth:`translate_nbest`.
         """
-        given: dict[str, Any] = {**options, "nbest": 1}
-        found = await self.translate_nbest(
-            lines, deadline=deadline, prefix=prefix, glossary=glossary, **given
-        )
-        for best, *_ in found:
-            if best.refused is not None:
-                raise DataError(best.refused)
-        return [best.text for best, *_ in found]
+        translated = await self.translate_nbest(lines, **{**options, "nbest": 1})
+        return list(map(best_text, translated))
 
     async def translate_nbest(
         self,
@@ -218,12 +202,7 @@ class RequestBatcher:
     async def __aenter__(self) -> RequestBatcher:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def _request(
@@ -371,7 +350,7 @@ class RequestBatcher:
         if not parts:
             return
         try:
-            found = await self._call(parts)
+            translated = await self._call(parts)
         except Exception as error:
             if len(parts) == 1:
                 _fail(parts[0].request, error)
@@ -382,7 +361,7 @@ class RequestBatcher:
             return
         begin = 0
         for part in parts:
-            part.give(found[begin : begin + len(part.places)])
+            part.give(translated[begin : begin + len(part.places)])
             begin += len(part.places)
 
     async def _call(self, parts: list[_Part]) -> list[list[Translation]]:
@@ -398,10 +377,10 @@ class RequestBatcher:
         options["numbers"] = [n for part in parts for n in part.places]
         lines = [part.request.lines[n] for part in parts for n in part.places]
         call = partial(_translated, self._translator, lines, options)
-        found = await asyncio.get_running_loop().run_in_executor(self._executor, call)
-        if len(found) != len(lines):
-            raise WorkerError(f"{len(lines)} lines were given and {len(found)} came back")
-        return found
+        translated = await asyncio.get_running_loop().run_in_executor(self._executor, call)
+        if len(translated) != len(lines):
+            raise WorkerError(f"{len(lines)} lines were given and {len(translated)} came back")
+        return translated
 
 
 def _translated(

@@ -9,12 +9,19 @@ from typing import Any, NamedTuple, get_args
 from typing_extensions import Self
 
 from dragoman.core.arguments import check_function
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine
-from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
+from dragoman.translation.outputs import (
+    Attention,
+    AttentionOf,
+    Scored,
+    Translation,
+    Unscored,
+    best_text,
+)
 from dragoman.translation.terms import GivenGlossary
 
 
@@ -135,7 +142,7 @@ class LineTranslator(ABC):
                 "translate_nbest"
             )
         translated = self.stream_nbest(lines, **options, nbest=1)
-        return (_best(translations) for translations in translated)
+        return map(best_text, translated)
 
     def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
         """The translations of :meth:`stream_lines`, without the lines."""
@@ -146,17 +153,6 @@ class LineTranslator(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _best(translations: list[Translation]) -> str:
-    """The text of the best translation.
-
-    Raises:
-        DataError: the line was refused.
-    """
-    if (reason := translations[0].refused) is not None:
-        raise DataError(reason)
-    return translations[0].text
 
 
 class ScoringTranslator(LineTranslator):

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 from torch import Tensor
 
+from dragoman.core.errors import DataError
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -50,6 +52,17 @@ class Translation:
     Their sum is ``log_probability``, unless that also counts a first leg (``pivot``) or context
     that the model translates before the line.  None without a search, or if the engine does not
     give them (``ctranslate2``)."""
+
+
+def best_text(translations: Sequence[Translation]) -> str:
+    """The text of the best translation of a line.
+
+    Raises:
+        DataError: the line was refused.
+    """
+    if (reason := translations[0].refused) is not None:
+        raise DataError(reason)
+    return translations[0].text
 
 
 class Scored(NamedTuple):

@@ -30,7 +30,7 @@ from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import building
 from dragoman.translation.engines.engine import SourceBatch
 from dragoman.translation.engines.term_search import PhraseSpeller
-from dragoman.translation.service.carried_glossary import CarriedGlossary
+from dragoman.translation.service.unit_translation import CarriedGlossary
 from dragoman.translation.terms import check_lengths
 from dragoman.translation.translator import Translator
 

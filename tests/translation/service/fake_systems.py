@@ -17,7 +17,7 @@ from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.loaded_system import LoadedSystem
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 
 _MARKS = re.compile(r"\[X\d+X\]")
 
@@ -105,4 +105,5 @@ def service_of(
 ) -> ModelService:
     """A service over fake systems."""
     config = BatchingConfig(**{"wait_seconds": 0.002, **(batching or {})})
-    return ModelService(cast("list[LoadedSystem]", list(systems)), batching=config, **options)
+    settings = ServiceOptions(batching=config, **{"pivots": (), **options})
+    return ModelService(cast("list[LoadedSystem]", list(systems)), settings)

@@ -29,7 +29,7 @@ from dragoman.translation.service.interface import (
     TranslatedText,
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 from dragoman.translation.translator import Translator
 
 TAGS = ("<2en>", "<2fr>", "<2de>", "<ui>", "<from-de>")
@@ -60,7 +60,9 @@ def system(path: Path, **values: Any) -> TranslationSystem:
 
 def answers(described: TranslationSystem, *requests: TextRequest) -> list[TranslatedText]:
     async def main() -> list[TranslatedText]:
-        async with await ModelService.open([described], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described], ServiceOptions(reload_seconds=0)
+        ) as service:
             return await service.translate(requests)
 
     return asyncio.run(main())
@@ -196,7 +198,9 @@ def test_what_is_to_be_copied_refuses_nothing_where_no_term_can_be_demanded(
     ]
 
     async def main() -> list[TranslatedText]:
-        async with await ModelService.open([described], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described], ServiceOptions(reload_seconds=0)
+        ) as service:
             requests = [TextRequest(page, "de", "en") for page in pages]
             found = await translate_contents(service, requests, "html")
             with pytest.raises(RefusedError):  # of a client's own terms

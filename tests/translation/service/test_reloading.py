@@ -13,7 +13,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
 from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
 from dragoman.translation.service.loaded_system import LoadedSystem
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 from dragoman.translation.service.reloading import identity, keep_looking
 
 LINES = ["a b c d e", "e d c", "b a", "c c d", "e a", "d"]
@@ -36,7 +36,9 @@ def test_a_model_is_exchanged_while_requests_are_in_flight(tmp_path: Path) -> No
     path = save(tmp_path / "model", seed=1)
 
     async def main() -> None:
-        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described(path)], ServiceOptions(reload_seconds=0)
+        ) as service:
             before = [one.text for one in await service.translate(requests())]
             save(path, seed=2)
             await service.look()
@@ -58,7 +60,9 @@ def test_what_does_not_open_is_not_served(tmp_path: Path, caplog: pytest.LogCapt
     path = save(tmp_path / "model", seed=1)
 
     async def main() -> None:
-        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described(path)], ServiceOptions(reload_seconds=0)
+        ) as service:
             before = await service.translate(requests())
             weights = path / "model.safetensors"
             served = weights.rename(tmp_path / "served")
@@ -100,7 +104,9 @@ def test_a_model_that_disappears_is_reported_once_until_it_is_back(
     path = save(tmp_path / "model", seed=1)
 
     async def main() -> None:
-        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described(path)], ServiceOptions(reload_seconds=0)
+        ) as service:
             before = await service.translate(requests())
             path.rename(tmp_path / "away")
             await service.look()
@@ -128,7 +134,9 @@ def test_it_looks_by_itself(tmp_path: Path) -> None:
     path = save(tmp_path / "model", seed=1)
 
     async def main() -> None:
-        async with await ModelService.open([described(path)], reload_seconds=0.01) as service:
+        async with await ModelService.open(
+            [described(path)], ServiceOptions(reload_seconds=0.01)
+        ) as service:
             save(path, seed=2)
             for _ in range(500):
                 if service.status().systems[0].reloads:
@@ -188,7 +196,9 @@ def test_models_are_loaded_in_threads_that_end(
     path = save(tmp_path / "model", seed=1)
 
     async def main() -> None:
-        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described(path)], ServiceOptions(reload_seconds=0)
+        ) as service:
             save(path, seed=2)
             await service.look()
             await service.look()

@@ -19,7 +19,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service import unit_translation
 from dragoman.translation.service.interface import Link, RefusedError, TextRequest, TranslatedText
-from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.model_service import ModelService, ServiceOptions
 from dragoman.translation.service.placeholders import is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 from dragoman.translation.translator import Translator
@@ -251,7 +251,9 @@ def test_links_are_read_without_symbols(asked: Asked, tmp_path: Path) -> None:
 
     async def main() -> TranslatedText:
         described = TranslationSystem(models=(path,), device="cpu")
-        async with await ModelService.open([described], reload_seconds=0) as service:
+        async with await ModelService.open(
+            [described], ServiceOptions(reload_seconds=0)
+        ) as service:
             (found,) = await service.translate([request])
             return found
 

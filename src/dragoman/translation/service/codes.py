@@ -24,10 +24,6 @@ def fitting(code: str, known: Iterable[str]) -> list[str]:
 
     First comes the language itself, in any spelling (``pt_br`` is ``pt-BR``) or by another code.
     Then come the code without its region, and the same language with a script or region.
-
-    Args:
-        code: as a client writes it.
-        known: languages as the service calls them.
     """
     by_spelling = {spelling(one): one for one in sorted(known, reverse=True)}
     wanted = _aliases(spelling(code.strip()))

@@ -27,14 +27,9 @@ _PRIOR_COUNT = 0.5
 
 
 def likeliest_source(ranked: Sequence[Detection], target: str) -> Detection:
-    """The language to translate a text from.
+    """The likeliest source; the target itself if that is beyond doubt or the only candidate.
 
-    Args:
-        ranked: the target language and the possible sources, the most probable first; not empty.
-        target: the language to translate into.
-
-    Returns:
-        The likeliest source; the target itself if that is beyond doubt or the only candidate.
+    ``ranked`` has the target language and the possible sources, the most probable first.
     """
     for one in ranked:
         if one.language != target or one.probability >= _SURE:
@@ -75,10 +70,7 @@ class LanguageDetector:
         Each text is judged by itself.  Only in cases of doubt do the others count: words such as
         "test" are in many languages, and texts that come together are mostly in one language.
 
-        Args:
-            texts: any texts.
-            target: language to translate into; texts already in it stay as they are.
-            sources: the languages that can be translated into ``target``.
+        Texts already in the target language stay as they are.
 
         Raises:
             RefusedError: ``unsupported``, if py3langid is not installed, has no room to unpack its
@@ -104,16 +96,13 @@ class LanguageDetector:
                     identified("", [*known, language])
                 except ConfigError:
                     continue
-                except MissingExtraError as error:
+                except (MissingExtraError, StorageError) as error:
                     log.warning("languages cannot be detected: %s", error)  # it has a path
-                    text = "source: languages are not detected here; name that of the text"
-                    raise RefusedError("unsupported", text) from error
-                except StorageError as error:
-                    log.warning("languages cannot be detected: %s", error)  # it has a path
-                    text = (
-                        "source: languages cannot be detected now, as this server has no room for "
-                        "temporary files; name that of the text"
-                    )
+                    reason = "are not detected here"
+                    if isinstance(error, StorageError):
+                        reason = "cannot be detected now, as this server has no room for "
+                        reason += "temporary files"
+                    text = f"source: languages {reason}; name that of the text"
                     raise RefusedError("unsupported", text) from error
                 known.append(language)
             if not self._sources.intersection(known):

@@ -62,19 +62,14 @@ def word_links(
 
 
 def through(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
-    """Links over a third language: from a source to words that translate its translations.
-
-    Args:
-        first: from the source into the pivot language.
-        second: from the pivot language into the target language.
-    """
-    found = {
+    """Links over a third language: from a source to words that translate its translations."""
+    links = {
         Link(one.source_start, one.source_end, two.target_start, two.target_end)
         for one in first
         for two in second
         if one.target_start < two.source_end and two.source_start < one.target_end
     }
-    return tuple(sorted(found, key=lambda link: (link.target_start, link.source_start)))
+    return tuple(sorted(links, key=lambda link: (link.target_start, link.source_start)))
 
 
 def origins(vocabulary: Vocabulary, text: str) -> Callable[[int], int]:

@@ -43,9 +43,7 @@ class LoadedSystem:
     def load(cls, system: TranslationSystem, *, confidence: bool = True) -> LoadedSystem:
         """Load the models of a system.
 
-        Args:
-            system: the description.
-            confidence: whether calibrated models give confidence even if ``system`` sets none.
+        If ``confidence`` is set, calibrated models give confidence even if ``system`` sets none.
 
         Raises:
             DragomanError: the errors of :meth:`Translator.of`.
@@ -84,11 +82,7 @@ class LoadedSystem:
             raise
 
     def tags(self, pair: Pairing, styles: Sequence[str] = ()) -> tuple[str, ...]:
-        """Tags to put in front of a line to translate it in a direction.
-
-        Args:
-            pair: the direction.
-            styles: further tags.
+        """Tags to put in front of a line to translate it in a direction, with further ``styles``.
 
         Raises:
             ConfigError: the model has no such style, or no tag selects this direction.
@@ -145,14 +139,10 @@ class LoadedSystem:
         )
 
     def line(self, text: str, tags: Sequence[str], before: Sequence[str] = ()) -> str:
-        """A sentence as this translator reads it.
+        """A normalised sentence as this translator reads it.
 
-        Text in the sentence that looks like a tag of the model stays text.
-
-        Args:
-            text: the sentence, normalised.
-            tags: in front of it.
-            before: the sentences before it, the nearest last; only models with context read them.
+        Text in the sentence that looks like a tag of the model stays text.  Only models with
+        context read the sentences ``before`` it, the nearest last.
         """
         plain = self._as_text(text)
         if (context := self.translator.context) is not None:
@@ -163,10 +153,7 @@ class LoadedSystem:
     def marked_line(self, text: str, marks: Sequence[PlacedTag], tags: Sequence[str]) -> str | None:
         """A sentence with inline tags as this translator reads it; None if it cannot have them.
 
-        Args:
-            text: the sentence.
-            marks: in characters of it.
-            tags: in front of it.
+        The marks are in characters of the sentence, ``tags`` in front of it.
         """
         known = self.translator.inline_tags
         if known is None or self.translator.context is not None or self.system.pivot is not None:
@@ -277,11 +264,8 @@ def _opened(
 ) -> Translator:
     """The translator of a system, which reads the target language from each line.
 
-    Args:
-        system: the description.
-        config: of the model that writes the translations.
-        confidence: whether to give confidence if possible.
-        protects: whether marks are protected.
+    ``config`` is that of the model that writes the translations.  Confidence is given if possible,
+    and marks are protected if ``protects`` is set.
     """
     changes: dict[str, Any] = {}
     if {one for _, one in language_pairs(config)} == {"target"}:

@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from types import TracebackType
 from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
 from dragoman.saved.system import TranslationSystem
@@ -28,6 +29,12 @@ from dragoman.translation.service.interface import (
     TextRequest,
     TranslatedSentence,
     TranslatedText,
+    TranslationService,
+)
+from dragoman.translation.service.known_translations import (
+    Remember,
+    TranslationMemory,
+    answer_terms,
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.offloading import aside, in_own_thread
@@ -41,9 +48,7 @@ from dragoman.translation.service.text_jobs import (
     last_sentences,
     sizes,
 )
-from dragoman.translation.service.translation_memory import Remember, TranslationMemory
 from dragoman.translation.service.unit_translation import UnitOptions, UnitTranslator
-from dragoman.translation.service.whole_terms import answer_terms
 
 Result = TypeVar("Result")
 
@@ -56,27 +61,44 @@ _FIRST, _MOST = 2, 64
 """First and maximum number of sentences translated together when results are streamed."""
 
 
-class ModelService:
+@dataclass(frozen=True)
+class ServiceOptions:
+    """Settings of a service."""
+
+    pivots: Sequence[str] = ("en",)
+    """Languages to translate through if there is no direct system, in order of preference."""
+    batching: BatchingConfig = field(default_factory=BatchingConfig)
+    """How the lines of requests are gathered."""
+    seconds: float = 60.0
+    """Default time limit of a request."""
+    reload_seconds: float = 5.0
+    """Interval between checks for changed models; 0 disables them."""
+    confidence: bool = True
+    """Whether translations have a confidence if the model is calibrated."""
+    remember: Remember | None = None
+    """Known translations of texts, which replace new ones.  It is called in a thread, once for each
+    direction of a request."""
+    may_remember: Callable[[str, str], bool] = lambda source, target: True
+    """Whether a pair of languages may have known translations; never blocks."""
+
+
+class ModelService(TranslationService):
     """Translates with systems in memory; made by :meth:`open`.
 
     An ``async with`` block closes it at its end.
     """
 
     def __init__(
-        self,
-        systems: Sequence[LoadedSystem],
-        *,
-        pivots: Sequence[str] = (),
-        batching: BatchingConfig | None = None,
-        seconds: float = 60.0,
-        remember: Remember | None = None,
-        may_remember: Callable[[str, str], bool] = lambda source, target: True,
+        self, systems: Sequence[LoadedSystem], options: ServiceOptions | None = None
     ) -> None:
-        self._batching, self._seconds = batching or BatchingConfig(), seconds
+        options = options or ServiceOptions()
+        self._batching, self._seconds = options.batching, options.seconds
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
-        self._pivots = tuple(pivots)
-        self._memory = None if remember is None else TranslationMemory(remember, may_remember)
+        self._pivots = tuple(options.pivots)
+        self._memory = None
+        if options.remember is not None:
+            self._memory = TranslationMemory(options.remember, options.may_remember)
         self._reloaders: list[Reloader] = []
         self._looking: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -86,58 +108,33 @@ class ModelService:
 
     @classmethod
     async def open(
-        cls,
-        systems: Sequence[TranslationSystem],
-        *,
-        pivots: Sequence[str] = ("en",),
-        batching: BatchingConfig | None = None,
-        seconds: float = 60.0,
-        reload_seconds: float = 5.0,
-        confidence: bool = True,
-        remember: Remember | None = None,
-        may_remember: Callable[[str, str], bool] = lambda source, target: True,
+        cls, systems: Sequence[TranslationSystem], options: ServiceOptions | None = None
     ) -> ModelService:
         """Load systems, and serve them in the running event loop.
 
-        Args:
-            systems: descriptions; if directions are equal, the first system is preferred.
-            pivots: languages to translate through if there is no direct system, in order of
-                preference.
-            batching: how the lines of requests are gathered.
-            seconds: default time limit of a request.
-            reload_seconds: interval between checks for changed models; 0 disables them.
-            confidence: whether translations have a confidence if the model is calibrated.
-            remember: known translations of texts, which replace new ones.  It is called in a
-                thread, once for each direction of a request.
-            may_remember: whether a pair of languages may have known translations; never blocks.
+        If directions are equal, the first system is preferred.
 
         Raises:
             DragomanError: the errors of :meth:`LoadedSystem.load`.
         """
+        options = options or ServiceOptions()
         loaded: list[LoadedSystem] = []
         files = []
         try:
             for system in systems:
                 files.append(await asyncio.to_thread(identity, system))
-                load = partial(LoadedSystem.load, confidence=confidence)
+                load = partial(LoadedSystem.load, confidence=options.confidence)
                 loaded.append(await in_own_thread(load, system))
         except BaseException:
             for one in loaded:
                 one.translator.close()
             raise
-        service = cls(
-            loaded,
-            pivots=pivots,
-            batching=batching,
-            seconds=seconds,
-            remember=remember,
-            may_remember=may_remember,
-        )
+        service = cls(loaded, options)
         for place, (system, before) in enumerate(zip(systems, files, strict=True)):
             exchange = partial(service._exchange, place)
             service._reloaders.append(Reloader(system, before, exchange))
-        if reload_seconds:
-            looking = keep_looking(service.look, reload_seconds)
+        if options.reload_seconds:
+            looking = keep_looking(service.look, options.reload_seconds)
             service._looking = asyncio.ensure_future(looking)
         return service
 
@@ -155,12 +152,7 @@ class ModelService:
     async def __aenter__(self) -> ModelService:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def look(self) -> None:
@@ -198,36 +190,32 @@ class ModelService:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
+    @override
     def directions(self) -> list[Pairing]:
-        """See :meth:`TranslationService.directions`."""
         return list(self._table.directions)
 
+    @override
     def is_ready(self) -> bool:
-        """See :meth:`TranslationService.is_ready`."""
         return bool(self._table.routes) and all(system.is_ready() for system in self._systems)
 
+    @override
     def tags(self, direction: Pairing) -> tuple[str, ...]:
-        """See :meth:`TranslationService.tags`.
-
-        Raises:
-            RefusedError: ``unsupported``, if there is no such direction.
-        """
         pair = self._table.pair(*direction)
         if pair.source == pair.target:
             return ()
         leg = self._table.routes[pair][-1]
         return tuple(leg.system.loaded.styles(leg.pair))
 
+    @override
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
-        """See :meth:`TranslationService.translate`."""
         return await self._in_time(self._translated(requests), seconds)
 
+    @override
     async def stream(
         self, request: TextRequest, *, seconds: float | None = None
     ) -> AsyncIterator[TranslatedSentence]:
-        """See :meth:`TranslationService.stream`."""
         loop = asyncio.get_running_loop()
         seconds = self._seconds if seconds is None else seconds
         end = loop.time() + seconds
@@ -244,12 +232,12 @@ class ModelService:
         """Load the language detector, so that the first request does not wait for it."""
         await asyncio.to_thread(self._detector.prepare)
 
+    @override
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """See :meth:`TranslationService.detect`."""
         return await asyncio.to_thread(self._detector.detect, list(texts))
 
+    @override
     async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
-        """See :meth:`TranslationService.detect_sources`."""
         into, sources = self._table.sources_into(target)
         return await asyncio.to_thread(self._detector.judge, list(texts), into, sources)
 
@@ -269,9 +257,9 @@ class ModelService:
         if self._closed:
             raise RefusedError("busy", "the service is stopping; try again later", 5.0)
         requests = [_readable(request) for request in requests]
-        found = await self._detected(requests)
+        detections = await self._detected(requests)
         jobs, table = [], self._table
-        for request, detection in zip(requests, found, strict=True):
+        for request, detection in zip(requests, detections, strict=True):
             source = request.source if detection is None else detection.language
             pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
@@ -283,30 +271,22 @@ class ModelService:
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
         """The detected languages of texts without a source language; None for the others."""
-        found: list[Detection | None] = [None] * len(requests)
+        detections: list[Detection | None] = [None] * len(requests)
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
             if request.source is None:
                 places.setdefault(request.target, []).append(place)
         for target, mine in places.items():
             judged = await self.detect_sources([requests[place].text for place in mine], target)
-            for place, one in zip(mine, judged, strict=True):
-                found[place] = one
-        return found
+            for place, detection in zip(mine, judged, strict=True):
+                detections[place] = detection
+        return detections
 
     async def _answer(self, given: Sequence[tuple[TextJob, Sequence[Unit]]]) -> None:
         """Translate sentences of some texts, all at once."""
         groups: dict[tuple[Pairing, UnitOptions], list[tuple[str, Unit]]] = {}
         for job, units in given:
-            request = job.request
-            options = UnitOptions(
-                request.nbest,
-                request.prefix,
-                request.tags,
-                self._terms(job),
-                request.links,
-                request.token_scores,
-            )
+            request, options = job.request, UnitOptions.of(job.request, self._terms(job))
             waiting = [(request.text, unit) for unit in units if not unit.renderings]
             if waiting:
                 groups.setdefault((job.pair, options), []).extend(waiting)
@@ -335,12 +315,10 @@ class ModelService:
         *,
         left: float | None = None,
     ) -> Result:
-        """Await some work; if it fails, raise an error in words for clients.
+        """Await a request; if it fails, raise an error in words for clients.
 
-        Args:
-            work: a request or, if ``left`` is given, a part of one.
-            seconds: time limit of the request.
-            left: the seconds of that limit that remain for this part.
+        If ``left`` is given, ``work`` is a part of a request, for which this many of its
+        ``seconds`` remain.
         """
         seconds = self._seconds if seconds is None else seconds
         try:

@@ -14,12 +14,7 @@ _AT_ONCE = 2000
 
 
 async def aside(size: int, work: Callable[[], Result]) -> Result:
-    """The result of some work, in a thread if it takes long.
-
-    Args:
-        size: in characters.
-        work: the work.
-    """
+    """The result of some work, in a thread if it takes long; ``size`` is in characters."""
     return await asyncio.to_thread(work) if size > _AT_ONCE else work()
 
 

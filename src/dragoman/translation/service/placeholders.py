@@ -45,9 +45,7 @@ def is_protected(text: str) -> bool:
 def strays(text: str, wanted: Collection[str]) -> list[Span]:
     """Places in a translation that only a program could have meant.
 
-    Args:
-        text: the translation.
-        wanted: the protected strings of its source.
+    ``wanted`` has the protected strings of its source.
     """
     return [
         (start, stop)

@@ -93,12 +93,7 @@ class Reloader:
 
 
 async def keep_looking(looks: Callable[[], Awaitable[None]], seconds: float) -> None:
-    """Check for changes for ever.
-
-    Args:
-        looks: checks once.
-        seconds: between two checks.
-    """
+    """Check for changes for ever, with this many seconds between two checks."""
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -108,12 +103,7 @@ async def keep_looking(looks: Callable[[], Awaitable[None]], seconds: float) -> 
 
 
 def _files(system: TranslationSystem) -> Iterator[Path]:
-    """The files of a system.
-
-    Raises:
-        SavedError: a model is missing.
-        OSError: a directory cannot be read.
-    """
+    """The files of a system."""
     for path in system.directories():
         directory = model_directory(path)
         for folder in dict.fromkeys((directory, home_of(directory))):

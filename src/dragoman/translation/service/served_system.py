@@ -53,11 +53,7 @@ def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
 
 
 class MeasuredTranslator:
-    """A translator that counts its work; safe to call from several threads.
-
-    Args:
-        translator: does the work.
-    """
+    """A translator that counts its work; safe to call from several threads."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
@@ -69,7 +65,7 @@ class MeasuredTranslator:
         """Recent lines per second; 0 before the first batch."""
 
     def configure(self, **options: Any) -> SearchConfig:
-        """See :meth:`Translator.configure`; requests with equal options get the same object."""
+        """Configure the translator; requests with equal options get the same object."""
         key = tuple(sorted(options.items()))
         if key not in self._configured:
             if len(self._configured) >= _REMEMBERED:
@@ -78,28 +74,24 @@ class MeasuredTranslator:
         return self._configured[key]
 
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
-        """See :meth:`Translator.translate_nbest`."""
+        """The translations of the translator."""
         begin = time.perf_counter()
-        found = self._translator.translate_nbest(lines, **options)
+        translated = self._translator.translate_nbest(lines, **options)
         seconds = time.perf_counter() - begin
-        count = len(found)
+        count = len(translated)
         speed = count / max(seconds, 1e-9)
         with self._lock:
             self.lines, self.batches = self.lines + count, self.batches + 1
             self.seconds += seconds
             self.speed = _MEMORY * self.speed + (1 - _MEMORY) * speed if self.speed else speed
-        return found
+        return translated
 
 
 class ServedSystem:
     """Translates lines of many callers with one system; made in the event loop that uses it.
 
-    Args:
-        loaded: the system; closed with this.
-        batching: sizes and times of batches, and of the queue.
-        threads: run the translations.
-
-    The system stays open until the end of a ``with`` block, even if :meth:`close` is called.
+    It closes the system, but not before the end of a ``with`` block.  ``threads`` run the
+    translations.
     """
 
     def __init__(self, loaded: LoadedSystem, batching: BatchingConfig, threads: Executor) -> None:
@@ -148,13 +140,7 @@ class ServedSystem:
         prefixes: Sequence[str] | None = None,
         glossary: Glossary | None = None,
     ) -> list[list[Translation]]:
-        """The best translations of each line; equal lines are translated once.
-
-        Args:
-            lines: with their tags, any number.
-            nbest: number of translations wanted of each.
-            prefixes: beginning of each translation.
-            glossary: terms that must be used.
+        """The best translations of any number of lines with tags; equal lines are translated once.
 
         Raises:
             BusyError: there is no room in the queue for the first of them.
@@ -167,7 +153,7 @@ class ServedSystem:
             distinct.sort(key=lambda one: -len(one[0]))
         size = max(self._config.batch_lines, self._config.queue_lines // _SHARE)
         size = min(size, self._config.queue_lines)
-        found: dict[tuple[str, str], list[Translation]] = {}
+        translations: dict[tuple[str, str], list[Translation]] = {}
         for start in range(0, len(distinct), size):
             part = distinct[start : start + size]
             call = partial(
@@ -178,8 +164,8 @@ class ServedSystem:
                 nbest=nbest,
             )
             translated = await (self._insisting(call) if start else call())
-            found.update(zip(part, translated, strict=True))
-        return [found[one] for one in given]
+            translations.update(zip(part, translated, strict=True))
+        return [translations[line] for line in given]
 
     async def in_turn(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Call a function between batches."""

@@ -163,11 +163,7 @@ def marks_within(marks: tuple[TagSpan, ...], span: TextSpan) -> Iterator[tuple[i
 
 
 class Joiner:
-    """Puts the translations of a text's sentences together, one after another.
-
-    Args:
-        job: the text.
-    """
+    """Puts the translations of a text's sentences together, one after another."""
 
     def __init__(self, job: TextJob) -> None:
         self._job = job
@@ -215,10 +211,7 @@ def joined(job: TextJob) -> TranslatedText:
 def sizes(total: int, first: int, most: int) -> Iterator[range]:
     """Ranges of growing sizes that make up ``range(total)``, so that the first result comes early.
 
-    Args:
-        total: end of the last range.
-        first: size of the first range.
-        most: maximum size.
+    ``first`` and ``most`` are the size of the first range and the maximum.
     """
     start, size = 0, first
     while start < total:
@@ -227,17 +220,9 @@ def sizes(total: int, first: int, most: int) -> Iterator[range]:
 
 
 def planned(text: str, language: str, mode: SplitMode) -> list[TextSpan]:
-    """The sentences of a text, none of them longer than ``LONGEST``.
-
-    Args:
-        text: any text.
-        language: its language.
-        mode: where it may be split.
-    """
-    found: list[TextSpan] = []
-    for segment in split_text(text, language, mode):
-        found += shortened(text, segment, LONGEST)
-    return found
+    """The sentences of a text, none of them longer than ``LONGEST``."""
+    segments = split_text(text, language, mode)
+    return [part for segment in segments for part in shortened(text, segment, LONGEST)]
 
 
 def shortened(text: str, segment: TextSpan, limit: int) -> list[TextSpan]:
@@ -279,11 +264,6 @@ def gap_between(before: str, source: str, target: str) -> str:
     """The separator of two translations: the white space that separates their sources.
 
     A single space if only the target language writes spaces between sentences.
-
-    Args:
-        before: the white space between the sources, possibly empty.
-        source: the source language.
-        target: the target language.
     """
     return before or (" " if _is_unspaced(source) and not _is_unspaced(target) else "")
 

@@ -7,21 +7,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, pairwise
 
 from dragoman.text.inline_tags import PlacedTag, numbered, read_tags
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
-from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary, Match
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
-from dragoman.translation.service.carried_glossary import carried
 from dragoman.translation.service.direction_table import Leg
 from dragoman.translation.service.interface import (
     Link,
     MarkPlace,
     RefusedError,
     Rendering,
+    TextRequest,
     TokenScore,
 )
 from dragoman.translation.service.linking import through, word_links
@@ -33,8 +35,6 @@ _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
 _PLACE = re.compile(r"line \d+: ")
 """Beginning of a refusal, which means nothing to the sender of a text."""
-
-
 _END = "</s>"
 """The end symbol among the pieces of a translation."""
 
@@ -50,18 +50,27 @@ class UnitOptions:
     links: bool = False
     token_scores: bool = False
 
+    @classmethod
+    def of(cls, request: TextRequest, glossary: Glossary | None) -> UnitOptions:
+        """The options of a request, whose terms are those of ``glossary``."""
+        return cls(
+            request.nbest,
+            request.prefix,
+            request.tags,
+            glossary,
+            request.links,
+            request.token_scores,
+        )
+
 
 class UnitTranslator:
     """Translates sentences in one direction.
 
-    Args:
-        legs: one system, or two that translate one after the other.
-        options: of all sentences.
+    ``legs`` are one system, or two that translate one after the other.  A ``with`` block keeps them
+    open.
 
     Raises:
         RefusedError: ``unsupported``, if token scores are wanted and a system has none.
-
-    A ``with`` block keeps the systems open.
     """
 
     def __init__(self, legs: Sequence[Leg], options: UnitOptions) -> None:
@@ -85,8 +94,7 @@ class UnitTranslator:
     async def translate(self, given: Sequence[tuple[str, Unit]]) -> None:
         """Give each sentence its translations; sentences too long for the models are divided.
 
-        Args:
-            given: sentences, each with the whole text that it is a part of.
+        Each sentence comes with the whole text that it is a part of.
 
         Raises:
             RefusedError: ``invalid``, if a sentence cannot be translated however short it is.
@@ -214,8 +222,7 @@ class UnitTranslator:
     async def _link(self, units: Sequence[tuple[Unit, str]]) -> None:
         """Find the word links of each sentence's best translation.
 
-        Args:
-            units: translated, each with its text in the pivot language ("" without a pivot).
+        Each sentence comes with its text in the pivot language ("" without a pivot).
         """
         first, last = self._legs[0], self._legs[-1]
         sources = [unit for unit, _ in units]
@@ -279,12 +286,7 @@ def _token_scores(found: Translation) -> tuple[TokenScore, ...]:
 
 
 def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> Rendering:
-    """Join a sentence from its pieces, some of which were translated.
-
-    Args:
-        pieces: the sentence.
-        found: translations of pieces, in the parts that they were divided into.
-    """
+    """Join a sentence from its pieces, some of which were translated in several parts."""
     parts = [[Rendering(one)] if one not in found else found[one] for one in pieces]
     whole = list(chain.from_iterable(parts))
     return Rendering(
@@ -326,3 +328,48 @@ def _around_marks(text: str) -> Iterator[str]:
         yield from (between[one:other] for one, other in pairwise(cuts) if one < other)
         yield text[start:stop]
         end = stop
+
+
+class CarriedGlossary(Glossary):
+    """Finds in each text the terms of the source from which the text was translated.
+
+    Such terms must be in a translation through a third language.
+
+    Args:
+        glossary: of the language of the sources.
+        sources: texts in the third language, normalised, with the source of each.
+    """
+
+    def __init__(self, glossary: Glossary, sources: Mapping[str, str]) -> None:
+        vars(self).update(vars(glossary))  # building tens of thousands of terms takes seconds
+        self._glossary, self._sources = glossary, sources
+
+    def candidates(self, text: str) -> Iterator[Match]:
+        """The terms of the source of ``text``, each in a separate place."""
+        matches = self._glossary.matches(self._sources.get(normalize(text), ""))
+        for place, match in enumerate(matches, len(text)):
+            yield Match(match.term, place, place + 1)
+
+
+def carried(
+    glossary: Glossary, texts: Sequence[str], sources: Sequence[str]
+) -> list[tuple[CarriedGlossary, list[int]]]:
+    """Glossaries for normalised texts in the third language, each with the indices of its texts.
+
+    One glossary is enough unless sources with different terms have the same translation.
+    """
+
+    @cache
+    def terms(source: str) -> list[Term]:
+        return [match.term for match in glossary.matches(source)]
+
+    groups: list[tuple[dict[str, str], list[int]]] = []
+    for place, (text, source) in enumerate(zip(texts, sources, strict=True)):
+        for known, places in groups:
+            other = known.setdefault(text, source)
+            if other == source or terms(other) == terms(source):
+                places.append(place)
+                break
+        else:
+            groups.append(({text: source}, [place]))
+    return [(CarriedGlossary(glossary, known), places) for known, places in groups]
