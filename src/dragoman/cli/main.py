@@ -44,14 +44,7 @@ from dragoman.cli.commands.serve import serve
 from dragoman.cli.commands.shortlist import shortlist
 from dragoman.cli.commands.show import show
 from dragoman.cli.commands.terms import terms
-from dragoman.cli.commands.training import (
-    average,
-    demo,
-    merge,
-    prepare,
-    resume,
-    train,
-)
+from dragoman.cli.commands.training import average, demo, merge, prepare, resume, train
 from dragoman.cli.commands.translation import score, translate
 from dragoman.cli.commands.tuning import tune
 from dragoman.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
@@ -112,20 +105,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(
-        score,
-        filter_,
-        tune,
-        calibrate,
-        shortlist,
-        average,
-        adapt,
-        merge,
-        distill,
-        backtranslate,
-        embed,
-    ),
-    *(compare, terms, segments, align_words, show, cost),
+    *(score, filter_, tune, calibrate, shortlist, average, adapt, merge, distill, backtranslate),
+    *(embed, compare, terms, segments, align_words, show, cost),
     *(bulk, recipes, corpora),
     *(serve, keys, corrections),
     *(install, pack, import_foreign, export),

@@ -89,11 +89,7 @@ def backtranslate(
     from dragoman.techniques.backtranslation.directory import is_begun, opened
     from dragoman.techniques.backtranslation.reversal import direction_of
     from dragoman.techniques.backtranslation.rounds import carry_out
-    from dragoman.workflows.backtranslation_summary import (
-        baseline_scores,
-        table,
-        to_json,
-    )
+    from dragoman.workflows.backtranslation_summary import baseline_scores, table, to_json
     from dragoman.workflows.runs import CommandLineHost
 
     if "RANK" in os.environ:

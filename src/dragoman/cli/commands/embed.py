@@ -104,12 +104,7 @@ def train(
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
     from dragoman.core.config import parse
-    from dragoman.techniques.embedding.learning import (
-        LearningConfig,
-        learn,
-        leaving_out,
-        splitter,
-    )
+    from dragoman.techniques.embedding.learning import LearningConfig, learn, leaving_out, splitter
     from dragoman.techniques.embedding.vectors_origin import (
         InputDigest,
         Tokens,

@@ -103,12 +103,7 @@ def evaluate(
         return
     _check_by_length(options)
     from dragoman.core.config import parse
-    from dragoman.evaluation.metrics import (
-        EvaluationConfig,
-        exact_match,
-        metrics_of,
-        score_corpus,
-    )
+    from dragoman.evaluation.metrics import EvaluationConfig, exact_match, metrics_of, score_corpus
     from dragoman.text.terms.terminology import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")

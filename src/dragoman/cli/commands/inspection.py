@@ -7,13 +7,7 @@ from pathlib import Path
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    config_argument,
-    default_run,
-    json_option,
-    run_option,
-    set_option,
-)
+from dragoman.cli.options import config_argument, default_run, json_option, run_option, set_option
 from dragoman.core.errors import DataError
 from dragoman.core.recipe_library import recipe_names, recipe_summary, recipe_text
 from dragoman.workflows.progress import is_quiet

@@ -30,11 +30,7 @@ from dragoman.cli.search_options import (
     search_options,
 )
 from dragoman.cli.system_options import open_translator, system_options
-from dragoman.cli.translated_documents import (
-    separated,
-    translate_documents,
-    warn_of_documents,
-)
+from dragoman.cli.translated_documents import separated, translate_documents, warn_of_documents
 from dragoman.cli.translated_lines import (
     AlignmentOutput,
     LineReport,

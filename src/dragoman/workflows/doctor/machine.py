@@ -11,12 +11,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.core.device import (
-    available_memory,
-    best_device,
-    decide_precision,
-    is_emulated,
-)
+from dragoman.core.device import available_memory, best_device, decide_precision, is_emulated
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig

@@ -10,12 +10,7 @@ import regex
 
 from dragoman.core.errors import DataError
 from dragoman.data.declared_language import declared_texts
-from dragoman.evaluation.languages import (
-    FEWEST_WORDS,
-    MUCH_FOREIGN,
-    foreign_lines,
-    why_not_judged,
-)
+from dragoman.evaluation.languages import FEWEST_WORDS, MUCH_FOREIGN, foreign_lines, why_not_judged
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tokens import words_of
 from dragoman.text.transforms.casing import CaseConfig
