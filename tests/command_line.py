@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import yaml
 
 from dragoman.cli.main import run
+from dragoman.core.errors import MissingExtraError
 
 STEPS = 12
 
@@ -26,9 +29,40 @@ class Outcome(NamedTuple):
 
 CommandLine = Callable[..., Outcome]
 
+_TRAINING = {"adapt", "demo", "distill", "resume", "train"}
+"""Commands that end with the report of a run."""
 
-def call(*arguments: object, stdin: bytes = b"") -> Outcome:
-    """Carry out ``dragoman ARGUMENTS`` and catch what it prints."""
+
+@contextmanager
+def no_curves() -> Iterator[None]:
+    """Leave the picture in reports of runs empty: it takes half the time of a tiny training."""
+    try:
+        from matplotlib.figure import Figure
+
+        from dragoman.workflows.reports import run_report
+    except (ImportError, MissingExtraError):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_report, "learning_curves", lambda _: Figure())
+        yield
+
+
+def call(*arguments: object, stdin: bytes = b"", curves: bool = False) -> Outcome:
+    """Carry out ``dragoman ARGUMENTS`` and catch what it prints.
+
+    Args:
+        arguments: words of the command.
+        stdin: its standard input.
+        curves: whether the report of a run shows its curves.
+    """
+    with ExitStack() as held:
+        if not curves and _TRAINING & {str(argument) for argument in arguments}:
+            held.enter_context(no_curves())
+        return _call(arguments, stdin)
+
+
+def _call(arguments: tuple[object, ...], stdin: bytes) -> Outcome:
     streams = sys.stdin, sys.stdout, sys.stderr
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
     sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)

@@ -97,7 +97,7 @@ def trained(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from command_line import call
 
     directory = tmp_path_factory.mktemp("runs") / "tiny"
-    outcome = call("train", config, "--run", directory)
+    outcome = call("train", config, "--run", directory, curves=True)
     assert outcome.code == 0, outcome.err
     (directory / "out.txt").write_text(outcome.out, encoding="utf-8")
     (directory / "err.txt").write_text(outcome.err, encoding="utf-8")

@@ -10,17 +10,18 @@ hides them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
+from typing_extensions import override
 
 from dragoman.models import ModelConfig
 from dragoman.models.size import meta_model
@@ -99,48 +100,85 @@ def _forget_normalisation(model: nn.Module) -> None:
 
 
 @contextmanager
-def flop_counter() -> Iterator[FlopCounterMode]:
-    """PyTorch's counter of operations, corrected for grouped convolutions.
-
-    Its own formula (as of PyTorch 2.13) ignores the groups in the weight gradient of a grouped
-    convolution, and so counts ``groups`` times too much.
-    """
-    mended = {torch.ops.aten.convolution_backward: _convolution_backward}
-    counter = FlopCounterMode(display=False, custom_mapping=mended)
-    with counter, _ShapesAlone():  # type: ignore[no-untyped-call]
+def flop_counter() -> Iterator[FlopCounter]:
+    """Count the operations of PyTorch that run meanwhile."""
+    counter = FlopCounter()
+    with counter:
         yield counter
 
 
-_aten = torch.ops.aten
-_IN_PLACE = {_aten.sigmoid_.default, _aten.tanh_.default}
-_ELEMENTWISE = {
-    *(_aten.sigmoid.default, _aten.sigmoid_backward.default),
-    *(_aten.tanh.default, _aten.tanh_backward.default),
-    *(_aten.add.Tensor, _aten.mul.Tensor),
-}
+_IN_PLACE = {torch.ops.aten.sigmoid_.default, torch.ops.aten.tanh_.default}
 
 
-class _ShapesAlone(TorchDispatchMode):
-    """Returns empty results of uncounted operations that preserve the shape of their arguments.
+class FlopCounter(TorchDispatchMode):
+    """Counts operations by PyTorch's formulas.
 
-    PyTorch decomposes such operations in Python on the "meta" device, which takes half of the time
-    of counting a recurrent model.
+    PyTorch computes most shapes on the "meta" device in Python, which takes most of the time.  Here
+    an operation returns an empty result at once if it had arguments of the same shapes before.
     """
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._total = 0
+        self._layouts: dict[Hashable, _Layout | tuple[_Layout | None, ...] | None] = {}
+
+    def get_total_flops(self) -> int:
+        """The operations until now."""
+        return self._total
+
+    @override
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        first = args[0] if args else None
-        if isinstance(first, Tensor) and first.is_meta:
-            if func in _IN_PLACE:
-                return first
-            if func in _ELEMENTWISE and all(_alike(first, other) for other in args[1:]):
-                return torch.empty_like(first)
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        result = self._result(func, args, kwargs)
+        if (formula := _FORMULAS.get(func._overloadpacket)) is not None:
+            self._total += formula(*args, **kwargs, out_val=result)
+        return result
+
+    def _result(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if func in _IN_PLACE and args[0].is_meta:
+            return args[0]
+        if any(returned.alias_info is not None for returned in func._schema.returns):
+            return func(*args, **kwargs)  # a view, or an argument that is changed
+        key = _signature((func, args, *kwargs.items()))
+        if key in self._layouts:
+            return _empty(self._layouts[key])
+        result = func(*args, **kwargs)
+        parts = result if isinstance(result, tuple) else (result,)
+        if all(part is None or (isinstance(part, Tensor) and part.is_meta) for part in parts):
+            layouts = tuple(None if part is None else _Layout.of(part) for part in parts)
+            self._layouts[key] = layouts if isinstance(result, tuple) else layouts[0]
+        return result
 
 
-def _alike(one: Tensor, other: object) -> bool:
-    return isinstance(other, Tensor) and (one.shape, one.dtype) == (other.shape, other.dtype)
+class _Layout(NamedTuple):
+    """All that a tensor on the "meta" device has."""
+
+    shape: torch.Size
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+    is_meta: bool
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> _Layout:
+        return cls(tensor.shape, tensor.stride(), tensor.dtype, tensor.is_meta)
+
+
+def _signature(value: object) -> Hashable:
+    """All of the arguments of an operation that the layout of its result depends on."""
+    if isinstance(value, Tensor):
+        return _Layout.of(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_signature, value))
+    return type(value), value  # since 1, 1.0 and True are equal
+
+
+def _empty(layout: Any) -> Any:
+    """New tensors of these layouts."""
+    if isinstance(layout, _Layout):
+        return torch.empty_strided(layout.shape, layout.stride, dtype=layout.dtype, device="meta")
+    return None if layout is None else tuple(map(_empty, layout))
 
 
 def _convolution_backward(
@@ -160,3 +198,10 @@ def _convolution_backward(
     """The operations of the forward pass, once for each of input and weight gradient."""
     windows = prod(x if transposed else gradient)  # weight is (_, channels of a group, *kernel)
     return 2 * windows * prod(weight[1:]) * sum(wanted[:2])
+
+
+# PyTorch's own formula (as of 2.13) ignores the groups in the weight gradient of a grouped
+# convolution, and so counts ``groups`` times too much.
+_FORMULAS = FlopCounterMode(
+    display=False, custom_mapping={torch.ops.aten.convolution_backward: _convolution_backward}
+).flop_registry

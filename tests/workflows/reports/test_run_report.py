@@ -59,6 +59,7 @@ def test_the_report_is_one_whole_file(trained: Path) -> None:
     for said in ("en → de", "BLEU, news", "train.tsv", "training.max_steps"):
         assert said in text
     assert text.count("<svg") == 1
+    assert ">Loss (nats per token)</text>" in text
     assert "20 of the 20 sentences of news" in text
     assert "of all 20 sentences of news, by chrF" in text
     assert len(re.findall(r'<td dir="auto">|<td class="same">', text)) == 3 * (20 + 10)
