@@ -65,13 +65,7 @@ def calibrate(
 ) -> MeasuredConfidence:
     """Calibrate a system, and measure by cross-validation how reliable it is on the same text.
 
-    Args:
-        system: translates the lines; its own confidence is not used.
-        sources: lines to translate, which the models have not been trained on.
-        references: one translation of each.
-        criterion: decides when a translation is right.
-        name: of the text.
-        progress: called with the number of lines translated so far.
+    The models must not have been trained on the text, whose name is ``name``.
     """
     check_calibrates(system)
     opened = open_system(system.model_copy(update={"confidence": False}))
@@ -110,14 +104,7 @@ def measure_reliability(
     references: Sequence[str],
     progress: Progress = lambda done: None,
 ) -> MeasuredConfidence:
-    """Measure the calibration of a system on another text.
-
-    Args:
-        system: translates the lines; its ``confidence`` names the calibration.
-        sources: lines to translate.
-        references: one translation of each.
-        progress: called with the number of lines translated so far.
-    """
+    """Measure the calibration of a system on another text, with a translation of each line."""
     check_calibrates(system)
     with Translator.of(system) as translator:
         calibration = read_calibration(calibration_path(system))

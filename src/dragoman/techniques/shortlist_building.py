@@ -37,9 +37,7 @@ IdPair = tuple[Sequence[int], Sequence[int]]
 def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Iterator[IdPair]]:
     """The prepared training text of a run, which is read from the disk row by row.
 
-    Args:
-        run: directory of the run.
-        limit: maximum number of pairs, taken at even distances; None for all.
+    A limit takes pairs at even distances.
 
     Returns:
         Vocabularies, the number of pairs, and their ids.
@@ -60,13 +58,7 @@ def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Itera
 def pairs_of_files(
     model: Path, part: CorpusPart, limit: int | None
 ) -> tuple[Vocabularies, Iterator[IdPair]]:
-    """The pairs of files, split by the vocabularies of a model.
-
-    Args:
-        model: a model or run.
-        part: the files.
-        limit: maximum number of pairs, the first ones; None for all.
-    """
+    """The pairs of files, or only the first ones, split by the vocabularies of a model."""
     vocabularies = vocabularies_of(model)
 
     def encoded() -> Iterator[IdPair]:
@@ -93,14 +85,7 @@ def count_links(
     text: str,
     progress: Callable[[int], object] = lambda done: None,
 ) -> PieceLinks:
-    """Align pairs, and count which of their pieces translate each other.
-
-    Args:
-        vocabularies: of the pairs.
-        pairs: source and target ids; they are read once.
-        text: name of the text.
-        progress: called with the number of pairs read so far.
-    """
+    """Align pairs of ids, which are read once, and count which pieces translate each other."""
     links = PieceLinks(*map(len, vocabularies))
     links.add(_counted(pairs, progress))
     if not links.pairs:

@@ -154,16 +154,7 @@ def choose_vocabulary(
     general: Iterable[Pair] = (),
     seed: int = 1,
 ) -> ChosenVocabulary:
-    """Decide on the vocabularies of an adapted model.
-
-    Args:
-        choice: the user's setting.
-        parent: the vocabularies of the model.
-        pairs: the new text.
-        tags: all tags in front of its sources.
-        general: text like the model's training text, for comparison.
-        seed: seed of the sample drawn from a large corpus.
-    """
+    """Decide on the vocabularies of an adapted model, whose sources need all ``tags``."""
     source = parent.source
     lacking = missing_tags(tags, source.pieces(source.tags))
     if choice == "keep":

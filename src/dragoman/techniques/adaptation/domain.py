@@ -47,11 +47,6 @@ def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -
     """The in-domain text that a recipe describes, whose other values are overrides.
 
     A part of one direction without tags gets the tags of the model for that direction.
-
-    Args:
-        path: the recipe, whose ``data`` may have ``train``, ``dev`` and ``test``.
-        parent: the model to adapt.
-        settings: overrides such as ``training.max_steps=100``.
     """
     path = found_recipe(path)
     values = read_values(path, settings)

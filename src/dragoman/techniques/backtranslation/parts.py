@@ -24,11 +24,6 @@ def with_synthetic(
     """The recipe with synthetic pairs added to its own; everything else stays unchanged.
 
     Synthetic pairs get the settings that all real parts share, such as the target-language tag.
-
-    Args:
-        recipe: of the model that learns from them.
-        pairs: JSON lines with ``source`` and ``target``.
-        settings: tags and noise of synthetic sources, and how often real pairs are repeated.
     """
     direction, real = direction_of(recipe), real_parts(recipe)
     synthetic = CorpusPart(

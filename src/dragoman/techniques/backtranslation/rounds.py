@@ -81,14 +81,7 @@ def carry_out(
     workers: int | None = None,
     shard_lines: int = SHARD_LINES,
 ) -> BackTranslation:
-    """Do the remaining work of all rounds.
-
-    Args:
-        plan: from :func:`~dragoman.techniques.backtranslation.directory.opened`.
-        host: shows the work and trains the runs.
-        workers: number of processes that translate.
-        shard_lines: lines to translate between two points from which to resume.
-    """
+    """Do the remaining work of all rounds; it can be resumed after each shard of translations."""
     real_pairs = prepare_texts(plan, host)
     record(plan)  # only now, so that a mistake in the texts can be corrected
     work = _Work(plan, host, plan.settings.pairs_limit(real_pairs), workers, shard_lines)

@@ -46,30 +46,28 @@ def scoring_models(
             "--domain-lm and --general-lm are compared with each other; name both, or neither"
         )
     opposite = tuple(reverse) or tuple(forward)
-    configs = config_of(forward[0]), config_of(opposite[0])
-    for path, config in zip((forward[0], opposite[0]), configs, strict=True):
+    paths = forward[0], opposite[0]
+    configs = config_of(paths[0]), config_of(paths[1])
+    for path, config in zip(paths, configs, strict=True):
         if not config.model.reads_source:
             raise ConfigError(f"{path}: a language model reads no source; name one that translates")
     source, target = languages
     if source is None or target is None:
-        source, target = _languages(configs, (forward[0], opposite[0]), languages, sides)
+        source, target = _languages(configs, paths, languages, sides)
     if sides == (target, source):
         raise ConfigError(
             f"the pairs are {sides[0]}-{sides[1]}, and the models are for {source}-{target}; "
             "exchange the files, or the names of --source and --target, or the models"
         )
-    for path, config, language in (
-        (forward[0], configs[0], source),
-        (opposite[0], configs[1], target),
-    ):
+    for path, config, language in zip(paths, configs, (source, target), strict=True):
         if language not in _UNNAMED:
             _check_source(path, config, language, alone=not reverse)
     # A model's only output language may lack a name there, and cannot be requested.
     written = [target_languages(config) for config in configs]
     is_unnamed = source in _UNNAMED or any(set(names) <= _UNNAMED for names in written)
-    if is_unnamed and model_digest(forward[0]) == model_digest(opposite[0]):
+    if is_unnamed and model_digest(paths[0]) == model_digest(paths[1]):
         raise ConfigError(
-            f"{forward[0]}: one model of one direction cannot score both; name a model of the "
+            f"{paths[0]}: one model of one direction cannot score both; name a model of the "
             "opposite one with --reverse"
         )
     if identify and {source, target} & _UNNAMED:

@@ -57,13 +57,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) -> Splitter:
-    """The splitter of lines into tokens.
-
-    Args:
-        tokens: kind of tokens.
-        lowercase: whether lines are lower-cased first.
-        vocabulary: source of the pieces, for ``tokens: pieces``.
-    """
+    """The splitter of lines into tokens.  Only ``pieces`` need a vocabulary."""
 
     def prepared(line: str) -> str:
         return normalize(line).lower() if lowercase else normalize(line)
@@ -121,13 +115,7 @@ def learn(
     config: LearningConfig,
     progress: Callable[[int], object] = lambda lines: None,
 ) -> tuple[WordVectors, dict[str, int]]:
-    """Learn embeddings of the tokens of a text.
-
-    Args:
-        paths: files of the text, read one after the other in each epoch.
-        split: splits a line into tokens.
-        config: how to learn.
-        progress: called with the number of lines read so far, over all passes.
+    """Learn embeddings of the tokens of a text, whose files are read in order in each epoch.
 
     Returns:
         The vectors, and the number of ``lines`` and ``tokens`` that have any.

@@ -87,15 +87,7 @@ def self_learn(
     config: SelfLearningConfig,
     progress: Callable[[int], object] = lambda iteration: None,
 ) -> Mapped:
-    """Map two languages into one space, beginning from a dictionary.
-
-    Args:
-        x: :func:`normalised` vectors of the source language.
-        z: of the target language.
-        pairs: the first dictionary.
-        config: how to learn.
-        progress: called with the number of iterations so far.
-    """
+    """Map :func:`normalised` vectors into one space, beginning from a dictionary."""
     rng = np.random.default_rng(config.seed)
     kept, best, improved_at, iteration = config.kept, -np.inf, 0, 0
     frequent_x, frequent_z = x[: config.words], z[: config.words]

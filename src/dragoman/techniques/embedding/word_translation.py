@@ -59,14 +59,7 @@ def word_accuracy(
     """Translate the words of a dictionary and count correct translations.
 
     Case is ignored: a word of the dictionary is the most frequent word that differs only in case.
-
-    Args:
-        source: mapped vectors of the source language.
-        target: mapped vectors of the target language.
-        dictionary: translations of each word.
-        name: of the dictionary, for messages.
-        maximum: number of words to look up, the most frequent ones.
-        neighbours: k of CSLS.
+    The most frequent words are looked up, at most ``maximum``.
     """
     check_dimensions(source, target)
     rows, known = by_case(source), by_case(target)
