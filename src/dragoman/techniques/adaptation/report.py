@@ -264,7 +264,6 @@ def _scores(
     metrics = tuple(_telling(evaluation, references))
     evaluation = evaluation.model_copy(update={"metrics": metrics, "confidence_samples": 0})
     enough = len(pairs) >= _FEWEST_FOR_INTERVALS and not is_new
-    direction = part.direction
     tests = compare_systems(before, {"adapted": after}, references, evaluation)
     for metric, test in zip(metrics, tests, strict=True):
         interval = None
@@ -273,7 +272,7 @@ def _scores(
         yield AdaptationScore(
             set=name,
             kind="general" if name in config.bounded_sets() else "domain",
-            direction=f"{direction.source_language}-{direction.target_language}",
+            direction=part.direction.name,
             pairs=len(pairs),
             metric=test.metric,
             before=None if is_new else test.baseline_value,
