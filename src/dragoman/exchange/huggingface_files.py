@@ -95,17 +95,29 @@ class HuggingfaceOptions(ForeignOptions):
             values |= read_object(directory / GENERATION_FILE)
         return cls(values, path, prefix="")
 
-    def activation(self) -> str:
-        """Our name of the function of the feed-forward sublayers."""
-        name = self.of_type("activation_function", str)
-        if name not in ACTIVATIONS:
+    def settings(self) -> dict[str, Any]:
+        """Sizes and choices of a Transformer as BART's, by the fields of our configuration."""
+        activation = self.of_type("activation_function", str)
+        if activation not in ACTIVATIONS:
             raise ConfigError(
-                f"{self.where}: activation_function: {name!r:.80} is none of: "
+                f"{self.where}: activation_function: {activation!r:.80} is none of: "
                 + ", ".join(ACTIVATIONS)
             )
-        return ACTIVATIONS[name]
+        return {
+            "encoder_layers": self.of_type("encoder_layers", int),
+            "decoder_layers": self.of_type("decoder_layers", int),
+            "d_model": self.of_type("d_model", int),
+            "heads": self._of_both("attention_heads"),
+            "d_ff": self._of_both("ffn_dim"),
+            "activation": ACTIVATIONS[activation],
+            "attention_bias": True,
+            "scale_embeddings": self.of_type("scale_embedding", bool, False),
+            "dropout": self.of_type("dropout", float, 0.1),
+            "attention_dropout": self.of_type("attention_dropout", float, 0.0),
+            "feed_forward_dropout": self.of_type("activation_dropout", float, 0.0),
+        }
 
-    def of_both(self, name: str) -> int:
+    def _of_both(self, name: str) -> int:
         """A size that encoder and decoder must have in common here."""
         encoder, decoder = (self.of_type(f"{side}_{name}", int) for side in ("encoder", "decoder"))
         if encoder != decoder:

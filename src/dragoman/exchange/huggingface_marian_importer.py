@@ -113,21 +113,7 @@ class _Settings(HuggingfaceOptions):
                     f"{self.where}: {name}: {str(not expected).lower()} is not what MarianMTModel "
                     "computes, so that it cannot be imported"
                 )
-        settings = {
-            "encoder_layers": self.of_type("encoder_layers", int),
-            "decoder_layers": self.of_type("decoder_layers", int),
-            "d_model": self.of_type("d_model", int),
-            "heads": self.of_both("attention_heads"),
-            "d_ff": self.of_both("ffn_dim"),
-            "activation": self.activation(),
-            "attention_bias": True,
-            "output_bias": True,
-            "scale_embeddings": self.of_type("scale_embedding", bool, False),
-            "embeddings": self.sharing,
-            "dropout": self.of_type("dropout", float, 0.1),
-            "attention_dropout": self.of_type("attention_dropout", float, 0.0),
-            "feed_forward_dropout": self.of_type("activation_dropout", float, 0.0),
-        }
+        settings = {**self.settings(), "output_bias": True, "embeddings": self.sharing}
         return transformer_config(settings, self.where)
 
     @property
