@@ -16,7 +16,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -61,8 +61,8 @@ class FamilyConfig(ComposedConfig):
     def architecture(self) -> str:
         """Name of the architecture, within which families can copy each other's weights by part.
 
-        They use the same names for settings (:meth:`common_settings`) and for weights
-        (:meth:`TranslationModel.common_name`).
+        They share names of settings, :meth:`common_settings`, and of weights,
+        :meth:`TranslationModel.common_name`.
         """
         return self.family
 
@@ -71,17 +71,12 @@ class FamilyConfig(ComposedConfig):
         return self.model_dump()
 
     @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary.
-
-        In the families that have these settings, ``embeddings: shared`` needs it because one matrix
-        serves both sides, and ``language_tags: decoder`` because the decoder reads a source piece.
-        """
-        return self.joint_setting is not None
-
-    @property
     def joint_setting(self) -> tuple[str, str] | None:
-        """The setting that needs a joint vocabulary, and its alternative; None without any."""
+        """The setting that needs a joint vocabulary, and its alternative; None without any.
+
+        With shared embeddings one matrix serves both sides, and with tags for the decoder, the
+        decoder reads a source piece.
+        """
         if getattr(self, "embeddings", None) == "shared":
             return "model.embeddings: shared", "model.embeddings: target"
         tags = getattr(self, "tags", None)
@@ -153,7 +148,7 @@ def _settings(section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 class Memory:
     """The encoded source: read-only while decoding, axis 0 is sentences.
 
-    It is never reordered within a beam nor copied per beam; a family adds its own fields.
+    It is neither reordered within a beam nor copied per beam; a family adds its own fields.
     """
 
     hidden: Tensor  # (batch, source, width): width is d_model unless the family says otherwise
@@ -178,13 +173,6 @@ class SelectsRows(Protocol):
         """The chosen rows, as by :func:`select`."""
 
 
-def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors saved with a model but never learned: persistent buffers and frozen parameters."""
-    saved = model.state_dict().keys()
-    buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
-    return buffers | {n: p for n, p in model.named_parameters() if not p.requires_grad}
-
-
 Selectable = TypeVar("Selectable")
 ModelType = TypeVar("ModelType", bound="TranslationModel")
 
@@ -192,34 +180,18 @@ ModelType = TypeVar("ModelType", bound="TranslationModel")
 def select(state: Selectable, rows: Tensor) -> Selectable:
     """Reorder, repeat or drop rows of a :class:`State` (or sentences of a :class:`Memory`).
 
-    Args:
-        state: a dataclass, list or tensor that follows the axis-0 rule; numbers pass through.
-        rows: indices to keep, ``(new_rows,)``.
+    Tensors follow the axis-0 rule, numbers pass through; ``rows`` are indices, ``(new_rows,)``.
     """
     if isinstance(state, Tensor):
         selected: Any = state.index_select(0, rows)
     elif isinstance(state, SelectsRows):
         selected = state.selected(rows)
     else:
-        selected = _rebuilt(state, lambda part: select(part, rows))
-    kept: Selectable = selected
-    return kept
+        selected = rebuilt(state, lambda part: select(part, rows))
+    return cast(Selectable, selected)
 
 
-def without_content(memory: Selectable) -> Selectable:
-    """An empty :class:`Memory`: zeros in place of all numbers, with unchanged masks.
-
-    Attention to it gives zeros, or the bias of its last projection if it has one.
-    """
-    if isinstance(memory, Tensor) and memory.is_floating_point():
-        emptied: Any = memory.masked_fill(memory.isfinite(), 0)  # minus infinity hides padding
-    else:
-        emptied = _rebuilt(memory, without_content)
-    kept: Selectable = emptied
-    return kept
-
-
-def _rebuilt(whole: Any, change: Callable[[Any], Any]) -> Any:
+def rebuilt(whole: Any, change: Callable[[Any], Any]) -> Any:
     """A dataclass or list of changed parts; anything else unchanged."""
     if dataclasses.is_dataclass(whole) and not isinstance(whole, type):
         parts = {f.name: change(getattr(whole, f.name)) for f in dataclasses.fields(whole)}
@@ -237,14 +209,11 @@ class TranslationModel(nn.Module, ABC):
     """The configuration of this family."""
 
     config: FamilyConfig
-
     position_limit: int | None = None
     """Maximum number of positions in a source or target, including its end or begin symbol; None:
     unlimited."""
-
     reads_source: bool = True
     """False for a language model, whose :meth:`encode` uses only the number of sentences."""
-
     frozen: tuple[str, ...] = ()
     """Modules that :meth:`freeze` has frozen, such as ``language_model``."""
 
@@ -258,12 +227,9 @@ class TranslationModel(nn.Module, ABC):
     """The part that the weights of each attribute belong to; a family adds its own."""
 
     def __init__(self, config: FamilyConfig | None = None, *vocabularies: int) -> None:
-        """Set the properties that follow from the configuration.
+        """Set the properties that follow from the configuration, and from sizes of vocabularies.
 
-        Args:
-            config: of the model.  A family from another package may omit it and set ``config``
-                itself.
-            vocabularies: sizes of the source and target vocabulary.
+        A family from another package may omit these and set ``config`` itself.
         """
         super().__init__()
         if config is not None:
@@ -340,10 +306,7 @@ class TranslationModel(nn.Module, ABC):
         return self
 
     def part_of(self, name: str) -> Part:
-        """The part that ``name``, a parameter or persistent buffer, belongs to.
-
-        Components of a composed model keep their own parts.
-        """
+        """The part of a parameter or persistent buffer; components keep those of their family."""
         first, _, rest = name.partition(".")
         if (component := self._component(first)) is not None:
             return component.part_of(rest)
@@ -376,29 +339,20 @@ class TranslationModel(nn.Module, ABC):
         yield from ()
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The weights that :meth:`decode` uses only to read the source.
-
-        These are the queries, keys, values and output of attention over the source.  A family
-        yields none if it has no such attention, or reads source and target with the same weights.
-        """
+        """The weights of attention over the source that :meth:`decode` uses for nothing else."""
         yield from ()
 
     def figures(self) -> dict[str, float]:
         """Figures of a family for the training log, over the passes since the last call.
 
-        Keys appear in the log next to ``loss`` and others; empty unless overridden.  With several
-        processes, only the leader's figures are logged, for its own share of the passes.
+        With several processes, the leader logs those of its own share of the passes.
         """
         return {}
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """A loss that training minimises in addition to the target's, per target position.
 
-        It belongs to the last pass in training mode, and can be read once per pass.
-
-        Args:
-            source_mask: ``(batch, source)`` of that pass, True is a real token.
-            target_mask: ``(batch, target)`` of that pass, True is a real token.
+        It belongs to the last pass in training mode, whose masks are given, and can be read once.
 
         Returns:
             A scalar with gradient; None if the family has no such loss, or outside training.
@@ -418,10 +372,8 @@ class TranslationModel(nn.Module, ABC):
     ) -> tuple[Tensor, Tensor]:
         """Read a whole target and return its attention over the source: one pass, with gradients.
 
-        Args:
-            target: input ids ``(batch, target)``.
-            memory: of ``batch`` sentences.
-            layer: index, from 0, among the layers with attention over the source; None: all.
+        ``target`` has input ids ``(batch, target)``; ``layer`` is an index, from 0, among the
+        layers with attention over the source, or None for all.
 
         Returns:
             Hidden vectors as returned by :meth:`decode`, and weights that sum to one over the

@@ -13,11 +13,11 @@ from typing import Any
 import safetensors
 import safetensors.torch
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
-from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.interface import TranslationModel
 
 _LENGTH_BYTES = 8
 """Bytes of the header's length, at the beginning of a file."""
@@ -210,3 +210,10 @@ def average_weights(
         for name, tensor in weights.items():
             total[name] += tensor
     return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Tensors saved with a model but never learned: persistent buffers and frozen parameters."""
+    saved = model.state_dict().keys()
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
+    return buffers | {n: p for n, p in model.named_parameters() if not p.requires_grad}

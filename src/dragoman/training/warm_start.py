@@ -14,7 +14,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.data.vocabularies import Parent
-from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
+from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel
 from dragoman.saved.model import (
     CONFIG_FILE,
     home_of,
@@ -24,7 +24,7 @@ from dragoman.saved.model import (
     vocabularies_of,
 )
 from dragoman.saved.saved_config import SavedModel
-from dragoman.saved.weights import weights_digest, weights_of
+from dragoman.saved.weights import fixed_tensors, weights_digest, weights_of
 from dragoman.text.vocabularies.extension import lineage
 from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
 from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig

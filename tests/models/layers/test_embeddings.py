@@ -61,7 +61,7 @@ def test_matrices_are_as_many_as_asked_for(family: str, sharing: str) -> None:
 def test_one_matrix_for_both_sides_needs_one_vocabulary(family: str) -> None:
     kind, sizes = TRANSLATORS[family]
     needs = {
-        sharing: kind(**sizes, embeddings=sharing).needs_joint_vocabulary for sharing in MATRICES
+        sharing: kind(**sizes, embeddings=sharing).joint_setting is not None for sharing in MATRICES
     }
     assert needs == {"shared": True, "target": False, "separate": False}
     with pytest.raises(ConfigError, match="shared needs one vocabulary, found 11 source and 13"):
@@ -93,6 +93,6 @@ def test_a_language_model_has_no_source_to_share_with(family: str) -> None:
 
 
 def test_a_family_without_the_choice_has_three() -> None:
-    assert not ByteNetConfig().needs_joint_vocabulary
+    assert ByteNetConfig().joint_setting is None
     model: Any = FAMILIES["bytenet"](ByteNetConfig(d_model=WIDTH), 11, 11)
     assert sum(p.shape == (11, WIDTH) for p in model.parameters()) == 3

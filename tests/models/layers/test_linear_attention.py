@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.models import TransformerConfig
-from dragoman.models.interface import fixed_tensors, select
+from dragoman.models.interface import select
 from dragoman.models.layers import linear_attention
 from dragoman.models.layers.attention import KeysValues, attend, causal_bias
 from dragoman.models.layers.linear_attention import (
@@ -28,6 +28,7 @@ from dragoman.models.layers.linear_attention import (
     causal_attention,
     orthogonal_directions,
 )
+from dragoman.saved.weights import fixed_tensors
 
 HEADS, D_K, D_V, FEATURES = 2, 5, 3, 11
 Array = np.ndarray

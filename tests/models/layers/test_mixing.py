@@ -18,7 +18,6 @@ from torch.nn import functional
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models import ConvS2SConfig, TransformerConfig
-from dragoman.models.interface import fixed_tensors
 from dragoman.models.layers.average_attention import AverageAttention
 from dragoman.models.layers.convolution import CausalDepthwise, CentredDepthwise
 from dragoman.models.layers.mixing import DecoderMixing
@@ -26,7 +25,7 @@ from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
 from dragoman.models.layers.ssru import SSRU, linear_recurrence
 from dragoman.models.layers.sublayers import FeedForward
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.saved.weights import load_weights, read_tensors, write_tensors
+from dragoman.saved.weights import fixed_tensors, load_weights, read_tensors, write_tensors
 from dragoman.training.optimizers.adam import AdamConfig
 from dragoman.training.sharding.replicas import Replicas
 

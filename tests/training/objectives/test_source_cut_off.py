@@ -15,9 +15,13 @@ from torch import Tensor
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.deep_fusion import DeepFusion, DeepFusionConfig
-from dragoman.models.interface import Memory, TranslationModel, without_content
+from dragoman.models.interface import Memory, TranslationModel
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment, RDrop
-from dragoman.training.objectives.source_cut_off import SourceCutOff, source_cut_off
+from dragoman.training.objectives.source_cut_off import (
+    SourceCutOff,
+    source_cut_off,
+    without_content,
+)
 from dragoman.training.tasks import Objective
 
 DUMMY = 4

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.models.interface import TranslationModel, without_content
+from dragoman.models.interface import TranslationModel, rebuilt
 from dragoman.training.tasks import Objective
 
 
@@ -70,6 +71,16 @@ class SourceCutOff:
         if batch.parts is None:
             return torch.zeros(batch.sentences, dtype=torch.bool)
         return torch.isin(batch.parts, torch.tensor(sorted(self.parts)))
+
+
+def without_content(memory: Any) -> Any:
+    """A memory, see :class:`TranslationModel`, with zeros for all numbers and unchanged masks.
+
+    Attention to it gives zeros, or the bias of its last projection if it has one.
+    """
+    if isinstance(memory, Tensor) and memory.is_floating_point():
+        return memory.masked_fill(memory.isfinite(), 0)  # minus infinity hides padding
+    return rebuilt(memory, without_content)
 
 
 @contextmanager

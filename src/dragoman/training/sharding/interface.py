@@ -9,7 +9,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.interface import TranslationModel
+from dragoman.saved.weights import fixed_tensors
 from dragoman.training.distributed import World
 from dragoman.training.sharding.flat_layout import check_shape
 
