@@ -67,6 +67,17 @@ def yaml_read_once() -> Iterator[None]:
 
 
 @pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked from a process that has imported PyTorch, for which each takes seconds.
+
+    For tests of what workers do, not of how they start.
+    """
+    from forked_workers import Context
+
+    monkeypatch.setattr("dragoman.core.processes._Context", Context)
+
+
+@pytest.fixture
 def dragoman() -> CommandLine:
     from command_line import call
 

@@ -133,6 +133,7 @@ class TestTags:
         assert found.source == expected.source
         assert own.translate(["", " \t"]) == ["", ""]
 
+    @pytest.mark.usefixtures("forked_workers")
     def test_workers_get_them(self, folder: Path) -> None:
         with load(folder, "many", tags=["<ui>"], workers=1) as shared:
             found = shared.translate_nbest(["a b"])
@@ -154,6 +155,7 @@ class TestTags:
             load(folder, name, **options)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_workers_build_what_this_process_does(folder: Path) -> None:
     """All that a description can say at once: a worker has no other way to know."""
     values = {

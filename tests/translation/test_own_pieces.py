@@ -116,6 +116,7 @@ def test_each_leg_of_a_pivot_keeps_to_its_own(model: Path) -> None:
         assert through.translate(SOURCES) == expected
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_workers_keep_to_it_too(model: Path) -> None:
     values: dict[str, Any] = {"target_language": "fr", "own_pieces": 0.4, "device": "cpu"}
     with (

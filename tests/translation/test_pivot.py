@@ -303,6 +303,7 @@ def check_pairs(translator: Translator, into: Translator, onward: Translator) ->
 
 
 @pytest.mark.parametrize("workers", [None, 1])
+@pytest.mark.usefixtures("forked_workers")
 def test_one_model_translates_twice(folder: Path, workers: int | None) -> None:
     many = folder / "many"
     options: dict[str, Any] = {"source_language": "de", "target_language": "fr"}

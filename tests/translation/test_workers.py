@@ -32,6 +32,7 @@ def model(tmp_path: Path) -> Path:
     return save_tiny_model(tmp_path / "model", LINES, extra_length=4, batch_tokens=60)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     alone = Translator.load(model, device="cpu")
     shared = Translator.load(model, device="cpu", workers=2)
@@ -73,6 +74,7 @@ def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
     return translator, set(multiprocessing.active_children()) - others
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_translator_goes_on_when_a_worker_was_killed(model: Path) -> None:
     translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
     confident = ConfidentEngine.__new__(ConfidentEngine)
@@ -124,6 +126,7 @@ def test_workers_of_a_program_that_is_killed_end(model: Path) -> None:
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, "2\n")
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_stream_is_as_if_translated_here_until_its_translator_is_closed(model: Path) -> None:
     alone = Translator.load(model, device="cpu")
     shared, started = workers_of(lambda: Translator.load(model, device="cpu", workers=1))

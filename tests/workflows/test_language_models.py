@@ -65,6 +65,7 @@ def test_a_source_is_refused_where_none_is_read_and_wanted_where_one_is(
     assert "name at least one MODEL" in one_error(dragoman("score", run), 2)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_lines_are_continued(run: Path, dragoman: CommandLine) -> None:
     def draw(*options: object) -> str:
         return dragoman("translate", run, "--sample", *options, stdin=b"einhundert\n\n").out

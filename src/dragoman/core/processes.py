@@ -13,15 +13,17 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as ResultTimeoutError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from dragoman.core.errors import WorkerError
 
@@ -37,23 +39,30 @@ _failure: Exception | None = None
 """In a worker: the error that prevented its start."""
 
 
-class _Worker(SpawnProcess):
-    """A fresh interpreter that does not run the program's own script again.
+@contextmanager
+def hidden_script() -> Iterator[None]:
+    """Hide the program's script from processes that are started meanwhile.
 
-    Python would run the script under another name, for its definitions, which workers do not need.
-    A script that opens a translator with workers outside of ``if __name__ == "__main__"``, or that
-    is read from standard input, would then fail in each worker.
+    Python would run the script there under another name, for its definitions, which workers do not
+    need.  A script that opens a translator with workers outside of ``if __name__ == "__main__"``,
+    or that is read from standard input, would then fail in each worker.
     """
+    with _hidden:
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = script
 
+
+class _Worker(SpawnProcess):
+    """A fresh interpreter that does not run the program's own script again."""
+
+    @override
     def start(self) -> None:
-        """Start the process while the script is hidden."""
-        with _hidden:
-            script = sys.modules["__main__"]
-            sys.modules["__main__"] = ModuleType("__main__")
-            try:
-                super().start()
-            finally:
-                sys.modules["__main__"] = script
+        with hidden_script():
+            super().start()
 
 
 class _Context(SpawnContext):

@@ -83,6 +83,7 @@ def test_rows_have_the_cross_entropies_of_both_models(
     assert found.tokens > 4 * checked
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_an_unusual_length_lowers_the_score(models: dict[str, Path], scorer: PairScorer) -> None:
     usual = ExpectedLengths.of([(5, 6), (7, 7), (9, 8)])
     described = scoring_models([models["forward"]], [models["reverse"]], device="cpu")
@@ -106,6 +107,7 @@ def test_a_pair_is_scored_by_itself(scorer: PairScorer) -> None:
     assert_same(alone, scorer.score(PAIRS).rows)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_processes_score_alike(models: dict[str, Path], scorer: PairScorer) -> None:
     described = scoring_models([models["forward"]], [models["reverse"]], device="cpu")
     (shared,) = scored_in_order(described, scorer, iter([PAIRS]), 2)  # which starts one process

@@ -111,6 +111,7 @@ def test_terms_come_in_a_second_search_of_all_pieces(folder: Path) -> None:
         {"models": ["one"], "workers": 1},
     ],
 )
+@pytest.mark.usefixtures("forked_workers")
 def test_ensembles_fusion_and_workers(folder: Path, values: dict[str, Any]) -> None:
     given = {**values, "models": [folder / name for name in values["models"]], "device": "cpu"}
     if "language_model" in given:
