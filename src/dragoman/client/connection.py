@@ -45,11 +45,6 @@ class Sending(NamedTuple):
 class Connection:
     """Sends requests to one server.
 
-    Args:
-        url: address of the server.
-        key: a key of the server, if it requires one.
-        timeout: seconds that a request may take, with its repetitions.
-
     Raises:
         ConfigError: the address is neither http nor https, the time is not positive, or the proxy
             of the environment cannot be used.

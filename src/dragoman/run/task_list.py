@@ -43,13 +43,7 @@ def run_tasks(
 ) -> list[Task]:
     """The tasks, in the order of the parts that name them.
 
-    Args:
-        config: of the run.
-        vocabularies: of the store.
-        store: all pairs of the run, part by part.
-        alignments: of the same rows, if the objective reads them.
-        world: the processes that train together, each of which reads its share.
-        device_tokens: in place of ``training.device_tokens``, so that it can be lowered later.
+    The device tokens, in place of ``training.device_tokens``, may be lowered later.
     """
     device_tokens = device_tokens or DeviceTokens(config.training.device_tokens)
     found = []

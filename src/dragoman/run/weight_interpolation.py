@@ -58,12 +58,7 @@ def best_between(
 ) -> Between | None:
     """The best weights within all bounds, if they are better than any checkpoint within them.
 
-    Args:
-        config: of the run.
-        run: its directory.
-        step: of the newest checkpoint, which is outside of a bound.
-        reports: of the best checkpoint within all bounds, on the dev sets.
-        score: of other weights.
+    ``step`` is that of the newest checkpoint, which is outside of a bound.
     """
     training, newest = config.training, path_of(run, step)
     watched = read_progress(newest).watched

@@ -33,12 +33,8 @@ def check_expressible(
 ) -> None:
     """Refuse each setting that a program lacks.
 
-    Args:
-        config: of a saved model, or of a family.
-        known: settings that the program reads.
-        program: its name at the beginning of a message, such as "ONNX export".
-        remedy: the end of the message, such as "leave out --engine".
-        prefix: in front of the keys, such as ``model.``.
+    A message begins with the name of the program, such as "ONNX export", and ends with the remedy,
+    such as "leave out --engine".
 
     Raises:
         ConfigError: a setting is not supported; the message names each.

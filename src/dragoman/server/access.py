@@ -218,10 +218,7 @@ class RequestRates:
     def take_turn(self, client: Hashable, limit: int, patience: float) -> float:
         """The seconds until the turn of this request, which is taken if within ``patience``.
 
-        Args:
-            client: key or network.
-            limit: maximum requests in a window.
-            patience: how long the request may wait, in seconds.
+        A client is a key or a network, and times are in seconds.
         """
         now = self._clock()
         turns = self._turns.setdefault(client, deque())
@@ -254,10 +251,7 @@ class UsageLedger:
     """Collects usage, and writes it in the background.
 
     The first request after a pause is written immediately, later ones together.  It must be used
-    and closed in one event loop.
-
-    Args:
-        charge: writes the usage of a key; blocks.
+    and closed in one event loop.  ``charge`` writes the usage of a key, and blocks.
     """
 
     def __init__(self, charge: Callable[..., object]) -> None:

@@ -104,14 +104,8 @@ def create_app(
 ) -> FastAPI:
     """The application of some APIs, with shared middleware and error handlers.
 
-    Args:
-        apis: the first API also words errors on paths of no API.
-        limits: of each request.
-        allowed_origins: of web pages that may call the server.
-        operations: routes about the server itself.
-        monitoring: counts requests.
-        readiness: once it drains, each answer closes its connection.
-        dependencies: of the APIs; they run while the application does.
+    The first API also words errors on paths of no API.  The dependencies run while the application
+    does.
     """
 
     @asynccontextmanager

@@ -75,10 +75,16 @@ class GlossaryShelf(Shelf):
         with self._database.reading() as session:
             return list(session.scalars(wanted.order_by(KeptGlossary.created, KeptGlossary.id)))
 
-    def glossary(self, identifier: str, key: int | None = None) -> KeptGlossary | None:
+    def glossary(
+        self, identifier: str, key: int | None = None, *, with_entries: bool = False
+    ) -> KeptGlossary | None:
         """A glossary of a key, or None if it does not exist."""
         with self._database.reading() as session:
-            return _glossary(session, identifier, key)
+            glossary = _glossary(session, identifier, key)
+            if glossary is not None and with_entries:
+                for dictionary in glossary.dictionaries:
+                    session.refresh(dictionary, ["entries"])
+        return glossary
 
     def glossary_entries(
         self, identifier: str, source_language: str, target_language: str, key: int | None = None

@@ -37,14 +37,8 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
     Each method may raise an :class:`~dragoman.server.database.failures.UnansweredError` (the
     database is full, locked, read-only or cannot be reached) or a
     :class:`~dragoman.server.database.failures.DamagedError`, which name the database and the
-    remedy.
-
-    Args:
-        database: an SQLAlchemy URL of SQLite or PostgreSQL, or the path of an SQLite file.  None:
-            ``server.sqlite`` in the user's data directory.
-        limits: on data kept for clients.
-        busy_seconds: how long to wait for another process that is writing.
-        create: whether to create a missing SQLite file.
+    remedy.  By default, the database is ``server.sqlite`` in the user's data directory; otherwise a
+    path or an SQLAlchemy URL names it.
     """
 
     def __init__(

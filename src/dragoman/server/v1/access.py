@@ -39,13 +39,16 @@ async def admit(
     return await server.access.admit(given or None, address_of(request), texts, files=files)
 
 
-async def kept_glossary(server: Dependencies, identifier: str, key: ApiKey | None) -> KeptGlossary:
+async def kept_glossary(
+    server: Dependencies, identifier: str, key: ApiKey | None, *, with_entries: bool = False
+) -> KeptGlossary:
     """A glossary of a key.
 
     Raises:
         RefusedError: ``not_found``.
     """
-    kept = await in_thread(server.store.glossary, identifier, key_id(key))
+    read = server.store.glossary
+    kept = await in_thread(read, identifier, key_id(key), with_entries=with_entries)
     if kept is None:
         raise RefusedError("not_found", f"this key has no glossary {identifier[:80]!r}")
     return kept

@@ -66,7 +66,7 @@ async def create_glossary(request: Request, body: GlossaryBody, server: Server) 
     key = await admit(server, request)
     pair, entries = await _checked(server, body)
     kept = await in_thread(server.store.create_glossary, body.name, {pair: entries}, key_id(key))
-    return GlossaryAnswer.of(kept, [entries])
+    return GlossaryAnswer.of(kept, with_entries=True)
 
 
 @router.get("/glossaries/{identifier}", response_model=GlossaryAnswer)
@@ -114,18 +114,8 @@ async def _checked(server: Dependencies, body: GlossaryBody) -> tuple[Pairing, E
 
 
 async def _shown(server: Dependencies, identifier: str, key: ApiKey | None) -> GlossaryAnswer:
-    kept = await kept_glossary(server, identifier, key)
-    entries = [
-        await in_thread(
-            server.store.glossary_entries,
-            identifier,
-            dictionary.source_language,
-            dictionary.target_language,
-            key_id(key),
-        )
-        for dictionary in kept.dictionaries
-    ]
-    return GlossaryAnswer.of(kept, [one or () for one in entries])
+    kept = await kept_glossary(server, identifier, key, with_entries=True)
+    return GlossaryAnswer.of(kept, with_entries=True)
 
 
 _LOOK_AGAIN = 2.0  # seconds after which clients may repeat a request for an unfinished file

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from itertools import zip_longest
 from typing import Literal
 
 from pydantic import ConfigDict
@@ -13,7 +11,6 @@ from dragoman.core.config import Config
 from dragoman.server.database.records import (
     CorrectionState,
     DocumentJob,
-    Entries,
     JobState,
     KeptGlossary,
 )
@@ -187,21 +184,19 @@ class GlossaryAnswer(Answer):
     """One for each of its directions."""
 
     @classmethod
-    def of(cls, one: KeptGlossary, entries: Sequence[Entries] = ()) -> GlossaryAnswer:
-        """The answer for a glossary.
-
-        Without entries, they are left out.
-        """
-        found = [
+    def of(cls, glossary: KeptGlossary, *, with_entries: bool = False) -> GlossaryAnswer:
+        """The answer for a glossary."""
+        dictionaries = [
             DictionaryAnswer(
                 source=dictionary.source_language,
                 target=dictionary.target_language,
                 entry_count=dictionary.entry_count,
-                entries=None if terms is None else dict(terms),
+                entries=dict(dictionary.entries) if with_entries else None,
             )
-            for dictionary, terms in zip_longest(one.dictionaries, entries)
+            for dictionary in glossary.dictionaries
         ]
-        return cls(id=one.id, name=one.name, created=one.created, dictionaries=tuple(found))
+        named = {"id": glossary.id, "name": glossary.name, "created": glossary.created}
+        return cls(**named, dictionaries=tuple(dictionaries))
 
 
 class GlossariesAnswer(Answer):
