@@ -16,7 +16,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import counting
 
 if TYPE_CHECKING:
-    from dragoman.core.runners import Runner
+    from dragoman.core.processes import Runner
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -119,7 +119,7 @@ class BulkOptions:
 
         Ray starts, or is connected to, when there is work: after the input has been examined.
         """
-        from dragoman.core.runners import InProcessRunner
+        from dragoman.core.processes import InProcessRunner
 
         if self.cluster is not None and self.workers is not None:
             raise ConfigError("--workers are of this machine, and --cluster has its own; name one")

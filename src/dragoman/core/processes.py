@@ -1,7 +1,10 @@
-"""A pool of processes that share work on one machine: encoding text, translating.
+"""Sharing work: a pool of processes on one machine, and runners, here or on many machines.
 
-Nothing waits for a dead process: a killed worker raises one clear error, and a worker whose parent
-was killed ends as well.
+A pool encodes text or translates.  Nothing waits for a dead process: a killed worker raises one
+clear error, and a worker whose parent was killed ends as well.
+
+A runner's piece of work is a function of its item alone and leaves its result in files.  It may run
+anywhere and in any order, even if a killed process had already begun it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -271,3 +274,35 @@ def _awake() -> int:
     """A task that identifies its worker, and leaves time for the others to start."""
     time.sleep(_AWAKE_SECONDS)
     return os.getpid()
+
+
+class Runner(Protocol):
+    """Runs pieces of work; ``workflows.cluster`` has the implementation for several machines."""
+
+    @property
+    def machines(self) -> int:
+        """Number of machines that work at present."""
+
+    def carry_out(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """The items with their results, in any order.
+
+        Items are consumed as results are taken, only a few in advance.  The work can be sent to
+        another machine, and repeated there without harm.
+
+        Raises:
+            WorkerError: workers were killed more often than the limit.
+        """
+
+
+class InProcessRunner:
+    """Carries out everything here, one item after another."""
+
+    machines = 1
+
+    def carry_out(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """The items with their results, in their order."""
+        return ((item, work(item)) for item in items)

@@ -24,7 +24,7 @@ from dragoman.core.claims import claimed
 from dragoman.core.config import parse
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.core.runners import Runner
+from dragoman.core.processes import Runner
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.similarity import Closest, Similarity
 from dragoman.saved.system import TranslationSystem

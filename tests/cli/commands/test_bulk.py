@@ -12,7 +12,7 @@ from command_line import CommandLine, one_error
 from tiny_model import save_tiny_model
 
 from dragoman.cli.bulk_options import WorkMeter
-from dragoman.core.runners import InProcessRunner
+from dragoman.core.processes import InProcessRunner
 from dragoman.workflows.progress import INTERVAL_SECONDS
 
 HERE = ("--workers", 0)

@@ -10,7 +10,7 @@ import pytest
 from other_runners import Interrupted, Shuffled
 
 from dragoman.core.errors import ConfigError, DataError, SavedError
-from dragoman.core.runners import InProcessRunner, Runner
+from dragoman.core.processes import InProcessRunner, Runner
 from dragoman.data.bulk import text_plan
 from dragoman.data.bulk.bulk_preparation import BulkPreparation, BulkWorkers
 from dragoman.data.origin import InputFile, describe

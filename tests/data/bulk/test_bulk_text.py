@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, SavedError, StorageError
-from dragoman.core.runners import InProcessRunner
+from dragoman.core.processes import InProcessRunner
 from dragoman.data.bulk import text_plan, word_counts
 from dragoman.data.bulk.bulk_directory import BulkDirectory
 from dragoman.data.bulk.bulk_text import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.core.files import remove_directory
-from dragoman.core.runners import Runner
+from dragoman.core.processes import Runner
 from dragoman.core.shard_files import ShardFiles
 from dragoman.data.bulk.bulk_directory import BulkDirectory
 from dragoman.data.bulk.bulk_text import BulkText, ShowStage, show_nothing

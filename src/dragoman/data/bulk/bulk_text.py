@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from dragoman.core.claims import claimed
 from dragoman.core.files import write_json
-from dragoman.core.runners import Runner
+from dragoman.core.processes import Runner
 from dragoman.core.shard_files import ShardFiles
 from dragoman.data.bulk.bulk_directory import BulkDirectory
 from dragoman.data.bulk.duplicates import CleanShard, FindDuplicates, KeyShard
