@@ -15,8 +15,8 @@ from dragoman.documents.office.inline_roles import (
     OPEN_XML_ROLES,
     OPEN_XML_TEXTS,
 )
+from dragoman.documents.office.item_reading import ParagraphMarkup
 from dragoman.documents.office.office_document import OfficeDocument, read_text
-from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import attribute, part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 

@@ -1,4 +1,4 @@
-"""Texts of Markdown: read into marks, and checked when they are written."""
+"""Passages of Markdown, read as texts with marks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dragoman.documents.marks.markup_tokens import html_tokens
 
 
 class MarkdownPassages(WrittenPassages):
-    """Reads and writes the passages of a document."""
+    """Passages of a document, which are read one by one."""
 
     def read(self, content: str) -> list[Segment]:
         """The segments of a passage."""

@@ -15,7 +15,9 @@ from dragoman.core.errors import DataError
 from dragoman.documents.marks.marked_document import DocumentMarking
 from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.office.inline_items import Item
 from dragoman.documents.office.inline_roles import ALTERNATIVES
+from dragoman.documents.office.item_reading import ParagraphMarkup, read_items
 from dragoman.documents.office.paragraph import (
     Initial,
     Paragraph,
@@ -25,8 +27,6 @@ from dragoman.documents.office.paragraph import (
     merged,
     read_words,
 )
-from dragoman.documents.office.paragraph_item import Item
-from dragoman.documents.office.paragraph_items import ParagraphMarkup, read_items
 from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import main_formats, smoothed
 

@@ -15,6 +15,7 @@ from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.markup_tokens import xml_tokens
 from dragoman.documents.office.block_reading import read_blocks
+from dragoman.documents.office.item_reading import ParagraphMarkup
 from dragoman.documents.office.paragraph import (
     Paragraph,
     Parts,
@@ -23,7 +24,6 @@ from dragoman.documents.office.paragraph import (
     words_of,
     written_parts,
 )
-from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 

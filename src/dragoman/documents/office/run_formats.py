@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.office.inline_items import Item
 from dragoman.documents.office.paragraph import RunFormat
-from dragoman.documents.office.paragraph_item import Item
 
 _NOTED_ELEMENTS = frozenset(["w:lang", "w:noProof", "w:del", "w:ins", "w:moveFrom", "w:moveTo"])
 """Properties that show nothing.  The last four are about the mark of the paragraph."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.office.inline_items import Item, ItemKind, joined_pairs
 from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
 from dragoman.documents.office.paragraph import (
     WHITE,
@@ -18,7 +19,6 @@ from dragoman.documents.office.paragraph import (
     merged,
     read_words,
 )
-from dragoman.documents.office.paragraph_item import Item, ItemKind, joined_pairs
 from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import format_key
 
