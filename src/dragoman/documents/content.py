@@ -11,7 +11,7 @@ from dragoman.core.errors import DataError
 from dragoman.documents.html import read_html
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_document import MarkedDocument, MarkupOptions
-from dragoman.documents.marks.marked_requests import detections, questions, texts_or_none, with_kept
+from dragoman.documents.marks.marked_requests import detections, questions, with_kept
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
 from dragoman.documents.xml import read_xml
@@ -65,7 +65,7 @@ async def translate_contents(
         size, lambda: [_read(request.text, kind, markup) for request in requests]
     )
     languages = await detections(service, requests, [one.texts for one in documents])
-    parts = [texts_or_none(document.texts) for document in documents]
+    parts = [document.texts or [MarkedText("", [])] for document in documents]
     sentences: list[TextRequest] = []
     for request, texts, detection in zip(requests, parts, languages, strict=True):
         sentences += questions(request, texts, detection)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -56,7 +55,7 @@ def is_coded_message(tokens: Sequence[MarkupToken]) -> bool:
     raw = "".join(token.raw for token in tokens)
     if not has_choice(raw) or any(sign in raw for sign in (*_MASKS, _END[0])):
         return False
-    return has_choice("".join(one if _is_text(one) else "<x/>" for one in _masked(tokens)))
+    return has_choice("".join(part if _is_text(part) else "<x/>" for part in _masked(tokens)))
 
 
 def _is_text(masked: str) -> bool:
@@ -113,15 +112,6 @@ def _version_of_namespace(root: XmlElement) -> str:
     return space.removeprefix(_NAMESPACE) if space.startswith(_NAMESPACE) else ""
 
 
-class _Filling(NamedTuple):
-    """The content of a target."""
-
-    values: Sequence[StringValue]
-    write: Callable[[Sequence[str]], str]
-    state: str = ""
-    """Of the target.  Empty if it has none."""
-
-
 class _Xliff:
     """The slots of a file, and the language that it says its sources are in."""
 
@@ -165,9 +155,16 @@ class _Xliff:
                 yield element, is_kept
 
     def _target(
-        self, source: XmlElement, target: XmlElement | None, filling: _Filling, place: int
+        self,
+        source: XmlElement,
+        target: XmlElement | None,
+        place: int,
+        values: Sequence[StringValue],
+        write: Callable[[Sequence[str]], str],
+        *,
+        state: str = "",
     ) -> Slot:
-        """A target with its translation, instead of an empty one or else at a place."""
+        """A target with its values and state, instead of an empty one or else at a place."""
         name = f"{source.prefix}target"
         if target is None:
             lead = space_before(self._text, source.start)
@@ -178,11 +175,9 @@ class _Xliff:
             name, start, stop = target.name, target.start, target.stop
             if target.is_tag:
                 tag = f"{tag[:-2].rstrip()}>"
-        if filling.state:
-            tag = with_attribute(tag, "state", filling.state)
-        return Slot(
-            start, stop, filling.values, lambda found: f"{tag}{filling.write(found)}</{name}>"
-        )
+        if state:
+            tag = with_attribute(tag, "state", state)
+        return Slot(start, stop, values, lambda found: f"{tag}{write(found)}</{name}>")
 
 
 class _Version1(_Xliff):
@@ -207,8 +202,7 @@ class _Version1(_Xliff):
         content = segmented or source
         values, write = _segments(self._text, content, self._languages.target, is_kept=is_kept)
         if any(value.texts for value in values):
-            filling = _Filling(values, write, _MADE_1)
-            yield self._target(source, target, filling, (segmented or source).stop)
+            yield self._target(source, target, content.stop, values, write, state=_MADE_1)
 
 
 def _keeps_space(element: XmlElement, is_kept: bool = False) -> bool:
@@ -284,6 +278,5 @@ class _Version2(_Xliff):
         tag = self._text[segment.start : segment.inner]
         changed = with_attribute(tag, "state", _MADE_2)
         yield fixed(segment.start, segment.inner, changed, segment.start)
-        filling = _Filling([value], lambda found: found[0])
-        slot = self._target(source, target, filling, source.stop)
+        slot = self._target(source, target, source.stop, [value], lambda found: found[0])
         yield replace(slot, group=segment.start)

@@ -13,12 +13,7 @@ from dragoman.core.errors import DataError
 from dragoman.core.strict_yaml import compose_yaml
 from dragoman.documents.character_encoding import decode, line_of
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
-from dragoman.documents.filetypes.spliced_document import (
-    Slot,
-    SplicedDocument,
-    fixed,
-    replacement,
-)
+from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed, replacement
 from dragoman.documents.json_text import json_string
 from dragoman.documents.strings.icu_messages import read_message
 from dragoman.documents.strings.plural_rules import (

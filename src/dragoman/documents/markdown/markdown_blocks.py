@@ -361,7 +361,7 @@ def block_of(
 def references_of(environment: Environment) -> list[str]:
     """The definitions of references of a document."""
     references = environment.get("references", {})
-    return [f"[{label}]: {one['href']}" for label, one in references.items()]
+    return [f"[{label}]: {reference['href']}" for label, reference in references.items()]
 
 
 def _words_of(tokens: Iterable[Token]) -> Iterator[str]:

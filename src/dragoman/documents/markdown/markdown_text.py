@@ -23,12 +23,7 @@ from dragoman.documents.markdown.markdown_writing import (
     WrittenPassages,
 )
 from dragoman.documents.markdown.mdx import EXPRESSION, has_content, jsx_kind
-from dragoman.documents.marks.marked_text import (
-    KEPT_BREAK,
-    NumberedText,
-    as_number,
-    number_of,
-)
+from dragoman.documents.marks.marked_text import KEPT_BREAK, NumberedText, as_number, number_of
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
 from dragoman.documents.marks.markup_tokens import html_tokens
@@ -102,9 +97,9 @@ class MarkdownPassages(WrittenPassages):
                 hidden = self._hidden_end(pieces, at, name) if kind == "open" else 0
                 if hidden:
                     whole = pieces[at - 1 : hidden]
-                    written = "".join(one.raw for one in whole)
-                    shape = "".join(one.shape for one in whole)
-                    content = "".join(one.text for one in whole[1:-1])
+                    written = "".join(inner.raw for inner in whole)
+                    shape = "".join(inner.shape for inner in whole)
+                    content = "".join(inner.text for inner in whole[1:-1])
                     yield self._mark("atom", RawMarkup((written,), shape), content)
                     at = hidden
                     continue

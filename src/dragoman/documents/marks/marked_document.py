@@ -141,7 +141,7 @@ def mark_document(
         token, after = tokens[index], index + 1
         if token.kind in ("open", "empty") and hides(index):
             after = _after_element(tokens, elements, index)
-            raw = "".join(one.raw for one in tokens[index:after])
+            raw = "".join(inner.raw for inner in tokens[index:after])
             # Without an end tag, it could swallow what is put behind it.
             is_ended = raw.endswith(">") or _ends_reading(tokens, index, after)
             if splits(index) or not is_ended:

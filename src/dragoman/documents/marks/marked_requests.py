@@ -19,11 +19,6 @@ _JUDGED = 2000
 """Characters of a document that are enough to detect its language."""
 
 
-def texts_or_none(texts: Sequence[MarkedText]) -> Sequence[MarkedText]:
-    """The texts of a document to send; an empty text for a document without any."""
-    return texts or [MarkedText("", [])]
-
-
 async def detections(
     service: TextService,
     requests: Sequence[TextRequest],

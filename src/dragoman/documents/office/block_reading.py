@@ -7,6 +7,7 @@ word, and the first letter of the translation is put into the frame.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -18,15 +19,7 @@ from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_items import Item
 from dragoman.documents.office.inline_roles import ALTERNATIVES
 from dragoman.documents.office.item_reading import ParagraphMarkup, read_items
-from dragoman.documents.office.paragraph import (
-    Initial,
-    Paragraph,
-    Parts,
-    RunFormat,
-    Symbol,
-    merged,
-    read_words,
-)
+from dragoman.documents.office.paragraph import Initial, Paragraph, Parts, RunFormat, Symbol, merged
 from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import main_formats, smoothed
 
@@ -257,7 +250,7 @@ def _attribute_parts(token: MarkupToken, names: Sequence[str]) -> Parts:
 
 def _shown_text(raw: str) -> Parts:
     """The value of an attribute, whose lines are texts."""
-    if _FILE_OR_ADDRESS.fullmatch(read_words(raw).strip()):
+    if _FILE_OR_ADDRESS.fullmatch(html.unescape(raw).strip()):
         return [raw]
     marking = DocumentMarking(collapses=False)
     for number, part in enumerate(_ESCAPED_LINE_END.split(raw)):

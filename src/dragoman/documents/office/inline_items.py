@@ -5,11 +5,12 @@ Pairs are the ends of fields, of ranges, and of spans of one format.
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field
 from typing import Literal
 
 from dragoman.documents.office.inline_roles import is_copied
-from dragoman.documents.office.paragraph import Parts, RunFormat, read_words
+from dragoman.documents.office.paragraph import Parts, RunFormat
 
 ItemKind = Literal[
     "text", "open", "close", "point", "atom", "edge", "begin", "end", "field", "instruction"
@@ -98,7 +99,7 @@ def _without_fields(items: list[Item], fields: dict[int, tuple[_Field, int]]) ->
             parts = [part for each in items[index : last + 1] for part in _run_parts(each)]
             if is_atom:
                 shown = items[parted.separator : end] if parted.separator is not None else []
-                text = "".join(read_words(str(each.parts[0])) for each in shown if each.format)
+                text = "".join(html.unescape(str(each.parts[0])) for each in shown if each.format)
                 written.append(Item("atom", parts, item.owner, " ".join(text.split())))
             else:
                 number += 1
@@ -164,8 +165,8 @@ def _without_blank_pairs(items: list[Item]) -> list[Item]:
         if item.kind != "close" or not white or kept[begin].number != item.number:
             continue
         start = kept[begin]
-        for one in white:
-            one.owner = start.owner
+        for space in white:
+            space.owner = start.owner
         empty = Item("point", [*start.parts, *item.parts], start.owner)
         kept[begin:] = [*([] if start.is_span else [empty]), *white]
     return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,7 @@ from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_items import Item, ItemKind, joined_pairs
 from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
-from dragoman.documents.office.paragraph import (
-    WHITE,
-    Parts,
-    RunFormat,
-    escaped_words,
-    merged,
-    read_words,
-)
+from dragoman.documents.office.paragraph import WHITE, Parts, RunFormat, escaped_words, merged
 from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import format_key
 
@@ -184,7 +178,7 @@ class _ItemReader:
                 is_words = token.kind == "open" and (
                     self._markup.roles.get(token.name) in ("words", "instruction")
                 )
-        return read_words(escaped_words(words))
+        return html.unescape(escaped_words(words))
 
     def _run(self, start: int, stop: int) -> None:
         if self._ends.get(start) is None:

@@ -77,7 +77,7 @@ class Initial:
 
     def parted(self, words: str) -> tuple[str, str]:
         """The initial of words, and what is left of them, all as they are written in XML."""
-        text = read_words(words)
+        text = html.unescape(words)
         found = (_FIRST_WORD if self.is_word else _FIRST_LETTER).match(text)
         end = found.end() if found else 1
         return escaped(text[:end].lstrip(" ")), escaped(text[end:])
@@ -289,8 +289,3 @@ def escaped_words(texts: Sequence[str]) -> str:
         for text in texts
         if not text.startswith(("<!--", "<?"))
     )
-
-
-def read_words(raw: str) -> str:
-    """Words of XML with its references resolved."""
-    return html.unescape(raw)

@@ -182,8 +182,8 @@ def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool
 
 def _is_count(argument: str, name: str) -> bool:
     """Whether an argument is just the number of a name, as ``{n}``."""
-    found, *kind = (one.strip() for one in argument[1:-1].split(","))
-    return bool(name) and found == name and kind in ([], ["number"])
+    argument_name, *kind = (one.strip() for one in argument[1:-1].split(","))
+    return bool(name) and argument_name == name and kind in ([], ["number"])
 
 
 def _prepared(
@@ -226,8 +226,8 @@ def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | N
 
 
 def _writes_number(branch: _Branch, name: str) -> bool:
-    raw = "".join(one if isinstance(one, str) else "#" for one in branch.message)
-    return "#" in raw or any(_is_count(raw[slice(*one)], name) for one in _arguments(raw))
+    raw = "".join(span if isinstance(span, str) else "#" for span in branch.message)
+    return "#" in raw or any(_is_count(raw[slice(*span)], name) for span in _arguments(raw))
 
 
 def _whole(message: _Message) -> _Message:
@@ -238,8 +238,10 @@ def _whole(message: _Message) -> _Message:
     choice = message[at]
     assert isinstance(choice, _Choice)
     before, after = message[:at], message[at + 1 :]
-    around = "".join(one for one in (*before, *after) if isinstance(one, str))
-    has_choice_behind = any(not isinstance(one, str) for one in after)
+    around = "".join(
+        part_around for part_around in (*before, *after) if isinstance(part_around, str)
+    )
+    has_choice_behind = any(not isinstance(part_around, str) for part_around in after)
     spreads = (has_choice_behind or _has_words(around)) and not (
         choice.kind != "select" and "#" in around
     )

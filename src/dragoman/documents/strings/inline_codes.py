@@ -64,7 +64,9 @@ class CodedValue(StringValue):
         self.source = "".join(token.raw for token in tokens)
         self._without_sections = "".join(_section_as_text(token) for token in tokens)
         tokens, flows = _without_flows(tokens)
-        self._flows = [CodedValue(one, collapses=collapses, syntax=syntax) for one in flows]
+        self._flows = [
+            CodedValue(flow_tokens, collapses=collapses, syntax=syntax) for flow_tokens in flows
+        ]
         pieces = list(coded_pieces(tokens, syntax))
         if not collapses:
             pieces = [part for piece in pieces for part in line_pieces(piece)]

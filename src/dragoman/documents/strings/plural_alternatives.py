@@ -15,11 +15,7 @@ from typing import Literal, NamedTuple
 from typing_extensions import override
 
 from dragoman.documents.strings.plural_rules import catalogue_values, has_count
-from dragoman.documents.strings.string_placeholders import (
-    TAG,
-    filled_in,
-    placeholder_names,
-)
+from dragoman.documents.strings.string_placeholders import TAG, filled_in, placeholder_names
 from dragoman.documents.strings.string_syntax import StringSyntax
 from dragoman.documents.strings.string_values import PlainValue, StringValue, with_translations
 from dragoman.text.language_codes import base_language, spelling

@@ -107,7 +107,7 @@ _SURE = 3
 """Strings with ``:name`` after which a file is one of Laravel's."""
 
 
-def shown_syntax(strings: Iterable[str], syntax: StringSyntax = ANY) -> StringSyntax:
+def shown_syntax(strings: Iterable[str]) -> StringSyntax:
     """The syntax that the strings of a file show together.
 
     ``[name]`` is a placeholder where others are written so beyond doubt (``[user_name]``), or where
@@ -121,6 +121,5 @@ def shown_syntax(strings: Iterable[str], syntax: StringSyntax = ANY) -> StringSy
         in_squares.update(_IN_SQUARES.findall(text))
         is_sure = is_sure or _SURE_SQUARES.search(text) is not None
         of_laravel += _LARAVEL.search(text) is not None
-    if is_sure or names & in_squares:
-        syntax = syntax.also("squares")
+    syntax = ANY.also("squares") if is_sure or names & in_squares else ANY
     return syntax.also("laravel") if of_laravel >= _SURE else syntax
