@@ -36,7 +36,7 @@ from dragoman.text.labels import unknown_label
 from dragoman.text.terms.terminology import counters
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
-from dragoman.training.health import output_is_constant
+from dragoman.training.observers import output_is_constant
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.preparation import LineFormat
 from dragoman.translation.translator import Translator

@@ -40,9 +40,15 @@ from dragoman.training.checkpoint import (
 from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.consolidation import Consolidation
 from dragoman.training.distributed import World
-from dragoman.training.health import EARLY_STEPS, learns_nothing, likelihood
 from dragoman.training.interruption import Interruption
-from dragoman.training.observers import Averages, Observer, Record
+from dragoman.training.observers import (
+    EARLY_STEPS,
+    Averages,
+    Observer,
+    Record,
+    learns_nothing,
+    likelihood,
+)
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
