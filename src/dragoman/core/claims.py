@@ -14,6 +14,9 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import make_directory, storage_errors
 from dragoman.core.locks import held, lock
 
+_RESERVED = "0" * 16
+"""The end of a reservation's name, which is that of a temporary file so that it is swept."""
+
 log = logging.getLogger(__name__)
 
 
@@ -66,10 +69,6 @@ def _holder(descriptor: int) -> str:
         return f"process {int(holder['process'])} on {holder['host']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
-
-
-_RESERVED = "0" * 16
-"""The end of a reservation's name, which is that of a temporary file so that it is swept."""
 
 
 @contextmanager

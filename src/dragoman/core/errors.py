@@ -12,6 +12,15 @@ import shlex
 import signal
 import sys
 
+# The wordings of PyTorch (CPU and GPU), oneDNN and the operating system.
+_SAID = re.compile(
+    "out of memory|can't allocate memory|not enough memory|Cannot allocate|bad_?alloc",
+    re.IGNORECASE,
+)
+# The place in PyTorch's code that raised the error.
+_PLACE = re.compile(r"^\[enforce fail at [^\]]*\] err == 0\. ")
+_LONGEST = 70  # characters
+
 
 class DragomanError(Exception):
     """Base of the errors that the user can fix; its text is one line."""
@@ -169,20 +178,6 @@ class InterruptedRunError(DragomanError):
         super().__init__(message)
         if received is not None:
             self.exit_code = 128 + received  # as a shell reports a process killed by it
-
-
-# The wordings of PyTorch (CPU and GPU), oneDNN and the operating system.
-_SAID = re.compile(
-    "out of memory|can't allocate memory|not enough memory|Cannot allocate|bad_?alloc",
-    re.IGNORECASE,
-)
-
-
-# The place in PyTorch's code that raised the error.
-_PLACE = re.compile(r"^\[enforce fail at [^\]]*\] err == 0\. ")
-
-
-_LONGEST = 70  # characters
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -18,6 +18,11 @@ from dragoman.training.tasks import TOKENS, Task
 
 Record = dict[str, Any]
 
+EARLY_STEPS = 50
+"""Number of first steps whose losses are kept."""
+_JUDGED_FROM = 500
+_CHECKED_EVERY = 500
+
 
 class Observer(Protocol):
     """Receives the records of training."""
@@ -142,16 +147,6 @@ class Averages:
         }
         self._begin(Unlogged())
         return figures
-
-
-EARLY_STEPS = 50
-"""Number of first steps whose losses are kept."""
-
-
-_JUDGED_FROM = 500
-
-
-_CHECKED_EVERY = 500
 
 
 def likelihood(figures: Mapping[str, float]) -> float:

@@ -27,6 +27,8 @@ from dragoman.search import SearchConfig
 from dragoman.text.transforms import SourceByModelConfig
 from dragoman.training.tasks import CompletedStream, Stream
 
+_SEEDS = 1 << 31
+
 
 @dataclass(frozen=True)
 class WantedSources:
@@ -107,9 +109,6 @@ class BackTranslated(CompletedStream):
                 sources[place] = [*sources[place], *ids][:limit]
         source, mask = (tensor.to(batch.source.device) for tensor in pad_sources(sources))
         return replace(batch, source=source, source_mask=mask)
-
-
-_SEEDS = 1 << 31
 
 
 @dataclass(frozen=True)
