@@ -21,7 +21,7 @@ from dragoman.text.synthetic import write
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.workflows.progress import tell
-from dragoman.workflows.runs import conclude_run, train_run
+from dragoman.workflows.runs import check_one_process, conclude_run, train_run
 
 SOURCE, TARGET = "en", "de"
 TEXT_DIRECTORY = "text"
@@ -64,8 +64,7 @@ EXPERIMENT: dict[str, Any] = {
 
 def run_demo(directory: Path) -> None:
     """Write text, train, translate, score and report; resume where an earlier call stopped."""
-    if "RANK" in os.environ:
-        raise ConfigError("the demo trains in one process; start it without torchrun")
+    check_one_process("the demo trains")
     run = directory / RUN_DIRECTORY
     if (report := run / "report.html").is_file():  # the last thing that is written
         raise ConfigError(

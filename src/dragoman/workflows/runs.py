@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from dragoman.core.errors import MissingExtraError, SavedError
+from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
 from dragoman.core.text_tables import terminal_table
 from dragoman.core.wording import in_shell
 from dragoman.evaluation.metrics import check_installed
@@ -30,6 +31,12 @@ from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, te
 from dragoman.workflows.results import print_json
 
 log = logging.getLogger(__name__)
+
+
+def check_one_process(work: str) -> None:
+    """Refuse to run under a launcher; ``work`` begins the message, such as "adapt trains"."""
+    if "RANK" in os.environ:
+        raise ConfigError(f"{work} in one process; start it without torchrun")
 
 
 def prepare_run(experiment: Experiment) -> Prepared:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,14 +82,12 @@ def adapt(
       dragoman adapt runs/general ui.en ui.de --may-lose 0.5 --run runs/ui
       dragoman adapt models/general ui.tsv --replay news.en
     """
-    from dragoman.core.errors import ConfigError
     from dragoman.techniques.adaptation.flow import Adaptation
     from dragoman.techniques.adaptation.parent import ParentModel
     from dragoman.workflows.results import print_json
-    from dragoman.workflows.runs import CommandLineHost, run_values
+    from dragoman.workflows.runs import CommandLineHost, check_one_process, run_values
 
-    if "RANK" in os.environ:
-        raise ConfigError("adapt trains in one process; start it without torchrun")
+    check_one_process("adapt trains")
     parent = ParentModel.open(model)
     domain = _domain(parent, files, settings, given)
     adapted = Adaptation(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +89,9 @@ def backtranslate(
     from dragoman.techniques.backtranslation.reversal import direction_of
     from dragoman.techniques.backtranslation.rounds import carry_out
     from dragoman.workflows.backtranslation_summary import baseline_scores, table, to_json
-    from dragoman.workflows.runs import CommandLineHost
+    from dragoman.workflows.runs import CommandLineHost, check_one_process
 
-    if "RANK" in os.environ:
-        raise ConfigError("backtranslate works in one process; start it without torchrun")
+    check_one_process("backtranslate works")
     recipe: ExperimentConfig | None = None
     if config.is_dir():
         directory = config

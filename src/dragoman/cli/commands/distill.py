@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +86,9 @@ def distill(
     """
     from dragoman.recipe import read_experiment
     from dragoman.techniques.distillation import Distillation
-    from dragoman.workflows.runs import CommandLineHost, conclude_run
+    from dragoman.workflows.runs import CommandLineHost, check_one_process, conclude_run
 
-    if "RANK" in os.environ:
-        raise ConfigError("distill trains in one process; start it without torchrun")
+    check_one_process("distill trains")
     if closest is not None and options["nbest"] is None:
         raise ConfigError("--closest chooses among several translations; add --nbest")
     teacher = _teacher(teachers, system_file, options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dragoman.cli import declare
+from dragoman.cli.commands.translation import input_lines
 from dragoman.cli.option_types import PATH
 from dragoman.cli.options import is_given, json_option, rising_numbers
 from dragoman.workflows.results import print_json
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dragoman.workflows.reports.score_tables import LengthReport
 
 log = logging.getLogger(__name__)
-
-# As in the configurations, which --help must not import. A test checks that they are equal.
 
 
 @click.command()
@@ -257,11 +255,7 @@ def _source_side(options: dict[str, Any]) -> SourceSide | None:
 
 def _read(path: Path) -> list[str]:
     """The lines of a file, or of standard input for ``-``."""
-    from dragoman.text.lines import read_lines, stream_lines
-
-    if str(path) == "-":
-        return list(stream_lines(sys.stdin.buffer, "standard input"))
-    return list(read_lines(path))
+    return list(input_lines((path,)))
 
 
 def _trees(path: Path) -> list[str]:

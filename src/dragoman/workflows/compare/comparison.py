@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -38,7 +37,7 @@ from dragoman.workflows.compare.speed import (
     this_machine,
 )
 from dragoman.workflows.progress import counting, tell
-from dragoman.workflows.runs import prepare_run, train_run
+from dragoman.workflows.runs import check_one_process, prepare_run, train_run
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000
@@ -120,8 +119,7 @@ class Contest:
         tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")
         for members in ensembles:
             _check_members(members, configs, test)
-        if "RANK" in os.environ:
-            raise ConfigError("compare trains in one process; start it without torchrun")
+        check_one_process("compare trains")
         evaluation = _evaluation(next(iter(configs.values())), test)
         # Now rather than after all trainings.
         check_references(test.references, evaluation, _source(test, evaluation))
