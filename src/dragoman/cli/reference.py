@@ -198,12 +198,12 @@ def anchor(title: str) -> str:
 
 def _sections(root: type[Config]) -> list[_Section]:
     """Every class once, in the order of the file, with all keys that hold it."""
-    found: dict[type[Config], _Section] = {}
+    sections: dict[type[Config], _Section] = {}
     for key, kind in _walk(root, ""):
-        section = found.setdefault(kind, _Section(kind, []))
+        section = sections.setdefault(kind, _Section(kind, []))
         if key not in section.keys:  # two model families may share a part
             section.keys.append(key)
-    return list(found.values())
+    return list(sections.values())
 
 
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:

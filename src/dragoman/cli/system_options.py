@@ -248,8 +248,8 @@ def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
             raise click.UsageError(f"--adapter {text!r}: {lines} have an adapter already; name one")
         adapters[domain] = file
     usual = adapters.pop("", None)
-    found: dict[str, Any] = {} if usual is None else {"adapter": usual}
-    return {**found, "adapters": adapters} if adapters else found
+    values: dict[str, Any] = {} if usual is None else {"adapter": usual}
+    return {**values, "adapters": adapters} if adapters else values
 
 
 def lay_over(values: dict[str, Any], fields: Mapping[str, Any]) -> None:

@@ -24,54 +24,54 @@ def baseline_scores(run: Path, direction: Direction) -> dict[str, Report]:
     scores = read_scores(run)
     wanted = direction.source_language, direction.target_language
     for name, report in scores.items():
-        found = report.get("source_language"), report.get("target_language")
-        if None not in found and found != wanted:  # an older run names none
+        languages = report.get("source_language"), report.get("target_language")
+        if None not in languages and languages != wanted:  # an older run names none
             raise ConfigError(
-                f"--baseline {run}: {name} is {'-'.join(map(str, found))} there, and the recipe is "
-                f"{'-'.join(wanted)}; name a run of the recipe itself"
+                f"--baseline {run}: {name} is {'-'.join(map(str, languages))} there, and the "
+                f"recipe is {'-'.join(wanted)}; name a run of the recipe itself"
             )
     return scores
 
 
-def to_json(found: BackTranslation, baseline: Mapping[str, Report] | None) -> dict[str, Any]:
+def to_json(result: BackTranslation, baseline: Mapping[str, Report] | None) -> dict[str, Any]:
     """Everything as plain values, including the settings."""
-    plan = found.plan
+    plan = result.plan
     return {
         "directory": str(plan.directory),
-        "model": str(found.rounds[-1].forward / MODEL_DIRECTORY),
+        "model": str(result.rounds[-1].forward / MODEL_DIRECTORY),
         "settings": plan.settings.model_dump(mode="json"),
-        "real_pairs": found.real_pairs,
+        "real_pairs": result.real_pairs,
         "baseline": None if baseline is None else dict(baseline),
         "rounds": [
             {
-                "round": one.number,
-                "reverse": str(one.reverse),
-                "forward": str(one.forward),
-                "synthetic": asdict(one.synthetic),
+                "round": each.number,
+                "reverse": str(each.reverse),
+                "forward": str(each.forward),
+                "synthetic": asdict(each.synthetic),
                 "reverse_synthetic": (
-                    None if one.reverse_synthetic is None else asdict(one.reverse_synthetic)
+                    None if each.reverse_synthetic is None else asdict(each.reverse_synthetic)
                 ),
-                "scores": read_scores(one.forward),
+                "scores": read_scores(each.forward),
             }
-            for one in found.rounds
+            for each in result.rounds
         ],
     }
 
 
-def table(found: BackTranslation, baseline: Mapping[str, Report] | None) -> str:
+def table(result: BackTranslation, baseline: Mapping[str, Report] | None) -> str:
     """A line per set and metric, a column per round."""
     columns = {} if baseline is None else {BASELINE: baseline}
-    columns |= {f"round {one.number}": read_scores(one.forward) for one in found.rounds}
+    columns |= {f"round {each.number}": read_scores(each.forward) for each in result.rounds}
     rows = [["", "", *columns]]
-    last = read_scores(found.rounds[-1].forward)
+    last = read_scores(result.rounds[-1].forward)
     for name, report in last.items():
         for metric in figures(report):
             cells = [_cell(scores, name, metric) for scores in columns.values()]
             rows.append([name, metric, *cells])
-    counts = [f"{one.synthetic.kept:,}" for one in found.rounds]
+    counts = [f"{each.synthetic.kept:,}" for each in result.rounds]
     rows.append(["", "synthetic pairs", *(["0"] if baseline is not None else []), *counts])
     aligned = terminal_table(rows, "ll" + "r" * len(columns))
-    return f"{found.real_pairs:,} real pairs\n\n{aligned}"
+    return f"{result.real_pairs:,} real pairs\n\n{aligned}"
 
 
 def _cell(scores: Mapping[str, Report], name: str, metric: str) -> str:

@@ -140,12 +140,12 @@ def find_terms(
         stops: stop words in lower case; by default those of the language.
     """
     known = {fold(term.source) for glossary in without for term in glossary.terms}
-    found = extract_terms(
+    extracted = extract_terms(
         corpus.lines, corpus.words, aligned, language=language, limits=limits, stops=stops
     )
     # A glossary has each term once, ignoring case and spacing.
     terms: dict[str, CandidateTerm] = {}
-    for term in found:
+    for term in extracted:
         if (key := fold(term.source)) not in known:
             terms.setdefault(key, term)
     return list(terms.values())

@@ -50,7 +50,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
 
 def _average(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
-    chosen = [found for path in paths for found in _weights_of(path, last)]
+    chosen = [directory for path in paths for directory in _weights_of(path, last)]
     _check_distinct(chosen)
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
@@ -91,19 +91,19 @@ def _mean(chosen: Sequence[Path]) -> dict[str, Tensor]:
 
 def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories of weights that ``path`` refers to."""
-    if found := newest_checkpoints(path, last):
-        if read_progress(found[-1]).watched is not None:
+    if newest := newest_checkpoints(path, last):
+        if read_progress(newest[-1]).watched is not None:
             raise ConfigError(
                 f"{path}: training.bounds holds for single checkpoints of it, and a mean may be "
                 f"outside; name its {MODEL_DIRECTORY}, or checkpoints one by one"
             )
-        if len(found) < last:
+        if len(newest) < last:
             log.warning(
                 "%s: has %d checkpoints, and %d were to be averaged; training.keep_checkpoints "
                 "sets how many a run keeps",
-                *(path, len(found), last),
+                *(path, len(newest), last),
             )
-        return found
+        return newest
     if os.path.isfile(path / WEIGHTS_FILE):
         return [path]
     raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")

@@ -94,10 +94,10 @@ def download(
 
 def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
     """Check a complete download; a wrong file is removed, as it cannot be resumed."""
-    found = part.stat().st_size
+    present = part.stat().st_size
     problem = ""
-    if size is not None and found != size:
-        problem = f"it has {found:,} bytes, not {size:,}"
+    if size is not None and present != size:
+        problem = f"it has {present:,} bytes, not {size:,}"
     elif sha256 and (digest := content_digest(part)) != sha256:
         problem = f"its SHA-256 is {digest}, not {sha256}"
     if problem:

@@ -254,8 +254,8 @@ def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
 def _learned(record: dict[str, Any]) -> dict[str, float]:
     """Loss and perplexity of the first task, if it has weight and reports them."""
     loss = record.get("nll", record.get("loss"))
-    found = {"loss": loss, "perplexity": record.get("perplexity")}
-    return {name: value for name, value in found.items() if value is not None}
+    figures = {"loss": loss, "perplexity": record.get("perplexity")}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _words(figures: dict[str, float]) -> list[str]:

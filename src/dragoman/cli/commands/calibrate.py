@@ -88,20 +88,20 @@ def calibrate(
     written = None if check else _place(system, output, texts)
     text = text_of_files(system, *texts, is_test=check) if texts else text_of_run(system, dev_set)
     if check:
-        found = _checked(system, text)
+        measured = _checked(system, text)
     else:
-        found = _calibrated(system, text, _criterion(above, exact=exact))
-    if found.left_out:
-        tell(f"{found.left_out:,} lines cannot be translated and are left out")
+        measured = _calibrated(system, text, _criterion(above, exact=exact))
+    if measured.left_out:
+        tell(f"{measured.left_out:,} lines cannot be translated and are left out")
     if written is not None:
-        write_calibration(written, found.calibration)
+        write_calibration(written, measured.calibration)
     if picture is not None:
-        draw_reliability(found.reliability, str(found.calibration.right), picture)
+        draw_reliability(measured.reliability, str(measured.calibration.right), picture)
     if as_json:
-        print_json(_values(found, text, written))
+        print_json(_values(measured, text, written))
         return
-    click.echo(_heading(found, text, is_new=written is not None))
-    click.echo(reliability_table(found.reliability))
+    click.echo(_heading(measured, text, is_new=written is not None))
+    click.echo(reliability_table(measured.reliability))
     if written is not None:
         given = "" if system.adapter is None else f" --adapter {in_shell(system.adapter)}"
         given += "" if output is None else f" --calibration {in_shell(written)}"
@@ -172,18 +172,18 @@ def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
         return measure_reliability(system, text.sources, text.references, count)
 
 
-def _heading(found: MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
-    how = ", cross-validated" if is_new else f", calibrated on {found.calibration.text}"
-    return f"{text.name}{how}\nright is: {found.calibration.right}"
+def _heading(measured: MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
+    how = ", cross-validated" if is_new else f", calibrated on {measured.calibration.text}"
+    return f"{text.name}{how}\nright is: {measured.calibration.right}"
 
 
-def _values(found: MeasuredConfidence, text: DevText, written: Path | None) -> dict[str, Any]:
-    calibration = found.calibration
+def _values(measured: MeasuredConfidence, text: DevText, written: Path | None) -> dict[str, Any]:
+    calibration = measured.calibration
     return {
         "text": text.name,
         "right": calibration.right.model_dump(),
-        "left_out": found.left_out,
-        "reliability": found.reliability.to_json(),
+        "left_out": measured.left_out,
+        "reliability": measured.reliability.to_json(),
         "calibrated_on": {"text": calibration.text, "lines": calibration.lines},
         "output": None if written is None else str(written),
     }

@@ -94,9 +94,9 @@ def _labeller(models: tuple[Path, ...], languages: str | None, device: str | Non
     return Identifier(names)
 
 
-def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
+def _formatted(labelled: Iterable[LineLabels], labels: bool) -> Iterator[str]:
     """A line for each line: its labels, with their probabilities, separated by tabs."""
-    for line in found:
+    for line in labelled:
         cells = [
             label.label if labels else f"{label.label}\t{label.probability:.4f}"
             for label in line.best
@@ -104,9 +104,9 @@ def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
         yield "\t".join(cells)
 
 
-def _objects(found: Iterable[LineLabels]) -> Iterator[str]:
+def _objects(labelled: Iterable[LineLabels]) -> Iterator[str]:
     """A JSON object for each line, as docs/command-line.md describes it."""
-    for number, line in enumerate(found, 1):
+    for number, line in enumerate(labelled, 1):
         labels = [label._asdict() for label in line.best]
         values = {"line": number, "source": line.text, "labels": labels}
         yield to_json({**values, "refused": line.refused})

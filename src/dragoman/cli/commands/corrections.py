@@ -77,21 +77,21 @@ def list_(
       dragoman corrections list --state all --from en --to de
     """
     with open_store(database, create=False) as store:
-        found = _chosen(store, _state(state), source_language, target_language)
+        chosen = _chosen(store, _state(state), source_language, target_language)
         names = _key_names(store)
-    shown = found[:limit]
+    shown = chosen[:limit]
     if as_json:
         values = [_values(correction, names) for correction in shown]
-        print_json({"corrections": values, "more": len(found) - len(shown)})
+        print_json({"corrections": values, "more": len(chosen) - len(shown)})
         return
-    if not found:
+    if not chosen:
         tell("there are none" if state == "all" else f"no correction is {state}")
     for correction in shown:
         click.echo(f"{correction.id:>6}  {_heading(correction, names)}")
         click.echo(f"{'':>8}{' '.join(correction.source.split())}")
         click.echo(f"{'':>8}{' '.join(correction.target.split())}")
-    if len(found) > len(shown):
-        tell(f"{len(found) - len(shown):,} more; list them with --limit {len(found)}")
+    if len(chosen) > len(shown):
+        tell(f"{len(chosen) - len(shown):,} more; list them with --limit {len(chosen)}")
 
 
 @corrections.command()

@@ -150,10 +150,10 @@ def _vocabulary(path: Path, side: str | None) -> Vocabulary:
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
     from dragoman.training.warm_start import vocabularies_home
 
-    found = Vocabularies.load(vocabularies_home(path))
-    if side is None and not found.joint:
+    vocabularies = Vocabularies.load(vocabularies_home(path))
+    if side is None and not vocabularies.joint:
         raise ConfigError(f"{path}: has a vocabulary for each side; add --side source or target")
-    return found.target if side == "target" else found.source
+    return vocabularies.target if side == "target" else vocabularies.source
 
 
 @embed.command("map")
@@ -278,17 +278,17 @@ def score(
         )
     one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
     entries = read_dictionary(dictionary, one.words)
-    found = word_accuracy(
+    accuracy = word_accuracy(
         one, other, entries, str(dictionary), maximum=asked, neighbours=neighbours
     )
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(accuracy))
         return
-    for name, precision in (("CSLS", found.csls), ("nearest", found.nearest)):
+    for name, precision in (("CSLS", accuracy.csls), ("nearest", accuracy.nearest)):
         click.echo(f"{name:<8} P@1 {precision.p1:5.1f}   P@5 {precision.p5:5.1f}")
     click.echo(
-        f"{found.asked:,} words asked; of {found.known:,} words of the dictionary with a vector "
-        f"{found.answerable:,} have a translation with one"
+        f"{accuracy.asked:,} words asked; of {accuracy.known:,} words of the dictionary with a "
+        f"vector {accuracy.answerable:,} have a translation with one"
     )
 
 

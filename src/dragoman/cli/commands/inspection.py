@@ -110,33 +110,33 @@ def cost(
     source_pieces = target_pieces = experiment.vocabulary.size
     if experiment.vocabulary.of is not None and (parent := parent_of(experiment)) is not None:
         source_pieces, target_pieces = map(len, parent.vocabularies)
-    found = count(experiment.model, source_pieces, target_pieces, source_length, target_length)
+    counted = count(experiment.model, source_pieces, target_pieces, source_length, target_length)
     training = experiment.training
     # Batches contain padding up to their budget, so this is an upper bound.
     step = training.step_tokens
     planned = training.max_steps * step if training.max_steps else None
     figures = {
-        "parameters": found.parameters,
-        "total_parameters": found.total_parameters,
-        "forward_flops_per_target_token": found.forward_flops_per_target_token,
-        "flops_per_target_token": found.flops_per_target_token,
+        "parameters": counted.parameters,
+        "total_parameters": counted.total_parameters,
+        "forward_flops_per_target_token": counted.forward_flops_per_target_token,
+        "flops_per_target_token": counted.flops_per_target_token,
         "target_tokens": planned,
-        "training_flops": found.training_flops(planned) if planned else None,
+        "training_flops": counted.training_flops(planned) if planned else None,
     }
     if as_json:
         print_json(figures)
         return
-    width = max(len(part) for part in found.parameters) + 2
-    for part, count_of_part in found.parameters.items():
+    width = max(len(part) for part in counted.parameters) + 2
+    for part, count_of_part in counted.parameters.items():
         click.echo(f"{part:<{width}} {count_of_part:>14,}")
-    click.echo(f"{'parameters':<{width}} {found.total_parameters:>14,}\n")
+    click.echo(f"{'parameters':<{width}} {counted.total_parameters:>14,}\n")
     click.echo(
-        f"{found.flops_per_target_token:.3g} FLOPs per target token in training, "
-        f"{found.forward_flops_per_target_token:.3g} forward only"
+        f"{counted.flops_per_target_token:.3g} FLOPs per target token in training, "
+        f"{counted.forward_flops_per_target_token:.3g} forward only"
     )
     if planned:
         click.echo(
-            f"{found.training_flops(planned):.3g} FLOPs to train on {planned:,} target tokens "
+            f"{counted.training_flops(planned):.3g} FLOPs to train on {planned:,} target tokens "
             f"({training.max_steps:,} steps of at most {step:,})"
         )
     else:

@@ -86,14 +86,14 @@ def list_(database: str | None, as_json: bool) -> None:
       dragoman keys list --json | jq '.keys[] | select(.revoked == null) | .name'
     """
     with open_store(database, create=False) as store:
-        found, usage = store.keys(), store.usage()
+        known, usage = store.keys(), store.usage()
     if as_json:
-        listed = [{**_values(key), **_used(usage, key.id)} for key in found]
+        listed = [{**_values(key), **_used(usage, key.id)} for key in known]
         print_json({"keys": listed, "without_key": _used(usage, None)})
         return
-    if not found:
+    if not known:
         tell("there are no keys; make one with 'dragoman keys add NAME'")
-    rows = [_HEADER, *(_row(key, _used(usage, key.id)) for key in found)]
+    rows = [_HEADER, *(_row(key, _used(usage, key.id)) for key in known)]
     click.echo(terminal_table(rows, "llllrrr"))
 
 
@@ -133,10 +133,10 @@ def open_store(database: str | None, *, create: bool = True) -> ServerStore:
     return ServerStore(database, create=create)
 
 
-def _named(name: str, found: list[ApiKey]) -> ApiKey:
+def _named(name: str, known: list[ApiKey]) -> ApiKey:
     from dragoman.text.normalization import normalize
 
-    meant = [key for key in found if normalize(name) in {key.name, key.prefix}]
+    meant = [key for key in known if normalize(name) in {key.name, key.prefix}]
     if not meant:
         raise DataError(f"there is no key {name!r}; see 'dragoman keys list'")
     alive = [key for key in meant if key.revoked is None]
@@ -157,10 +157,10 @@ def _values(key: ApiKey) -> dict[str, Any]:
 
 
 def _used(usage: dict[int | None, Usage], key: int | None) -> dict[str, int]:
-    found = usage.get(key)
+    used = usage.get(key)
     return {
-        "characters": found.characters if found else 0,
-        "requests": found.requests if found else 0,
+        "characters": used.characters if used else 0,
+        "requests": used.requests if used else 0,
     }
 
 

@@ -87,9 +87,9 @@ def attention(
     with Translator.load(model, device=options["device"]) as translator:
         attended = translator.attention(source, options["target"], of=of)
     each = options["view"] != "mean"
-    found = heat_map(attended, layer, head if layer or not each else None)
+    shades = heat_map(attended, layer, head if layer or not each else None)
     if output is not None:
-        maps = head_maps(attended, layer, head) if each else [found]
+        maps = head_maps(attended, layer, head) if each else [shades]
         facts = {"source": source, "target": attended.text, "model": str(model)}
         draw_attention(maps, output, of, options["view"], facts)
     if as_json:
@@ -99,14 +99,14 @@ def attention(
             "target": {"text": attended.text, "pieces": attended.target},
             "model": {"layers": layers, "heads": heads},
             "shown": {"of": of, "layer": layer, "head": head},
-            "weights": [[round(weight, 6) for weight in row] for _, row in found.rows],
+            "weights": [[round(weight, 6) for weight in row] for _, row in shades.rows],
         }
         print_json(shown)
         return
-    if found.means:
-        click.echo(f"{found.means}\n")
+    if shades.means:
+        click.echo(f"{shades.means}\n")
     blocks = (sys.stdout.encoding or "").lower().startswith("utf")
-    for line in heat_map_lines(found, blocks=blocks):
+    for line in heat_map_lines(shades, blocks=blocks):
         click.echo(line)
 
 
@@ -181,7 +181,7 @@ def _one_line() -> str:
     from dragoman.text.lines import stream_lines
 
     lines = stream_lines(sys.stdin.buffer, STANDARD_INPUT)
-    found = list(islice(lines, 1 if sys.stdin.isatty() else 2))
-    if len(found) > 1:
+    given = list(islice(lines, 1 if sys.stdin.isatty() else 2))
+    if len(given) > 1:
         raise DataError(f"{STANDARD_INPUT}: line 2: attention is shown for a single line; give one")
-    return found[0] if found else ""
+    return given[0] if given else ""

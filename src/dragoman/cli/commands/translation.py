@@ -186,8 +186,8 @@ def translate(
 
         with shown_progress(output, interactive) as progress:
             at_once = 1 if interactive and not options["buffer_lines"] else None
-            found = translator.stream_lines(lines, progress=progress, buffer_lines=at_once)
-            write_lines(output, written(found))
+            translated = translator.stream_lines(lines, progress=progress, buffer_lines=at_once)
+            write_lines(output, written(translated))
     report.conclude()
 
 
@@ -309,11 +309,11 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
     """The named files that exist; for ``-`` or without any, the stream's."""
-    found = [path.stat() for path in named if path != STREAM and path.exists()]
+    files = [path.stat() for path in named if path != STREAM and path.exists()]
     if not named or STREAM in named:
         with suppress(OSError, ValueError):  # the stream may not be a file
-            found.append(os.fstat(stream.fileno()))
-    return found
+            files.append(os.fstat(stream.fileno()))
+    return files
 
 
 def _is_among(path: Path, files: list[os.stat_result]) -> bool:

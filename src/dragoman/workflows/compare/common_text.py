@@ -62,8 +62,8 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     if not first.evaluation.metrics:
         raise ConfigError("evaluation.metrics: empty; name at least one metric to compare by")
     for recipe, config in configs.items():
-        found = _part(config, name)
-        if found is None or _content(found) != _content(part):
+        present = _part(config, name)
+        if present is None or _content(present) != _content(part):
             raise ConfigError(
                 f"{recipe}: its {name} differs from the first recipe's; use the same text in all"
             )

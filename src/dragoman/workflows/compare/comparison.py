@@ -192,9 +192,13 @@ def _compare(
     runs = {name: [member.experiment for member in members] for name, members in systems.items()}
     # The members of an ensemble read the same.
     sources = {name: test.sources[members[0].name] for name, members in systems.items()}
-    found = {name: _translate(name, members, output, test) for name, members in systems.items()}
+    translated = {
+        name: _translate(name, members, output, test) for name, members in systems.items()
+    }
     evaluation = _evaluation(next(iter(runs.values()))[0].config, test)
-    judged = _judge({name: member.hypotheses for name, member in found.items()}, test, evaluation)
+    judged = _judge(
+        {name: member.hypotheses for name, member in translated.items()}, test, evaluation
+    )
     precisions = [precision_of(member.config) for members in runs.values() for member in members]
     tell("measuring the machine, and in turns the speed of training and translation")
     machine = this_machine(precisions)
@@ -202,7 +206,7 @@ def _compare(
         speeds = measure_speeds(runs, sources, progress=count)
     rows = [
         replace(
-            _row(name, group, found[name].perplexity, speeds, machine),
+            _row(name, group, translated[name].perplexity, speeds, machine),
             scores=judged[name].scores,
             differences=judged[name].differences,
         )

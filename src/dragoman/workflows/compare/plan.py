@@ -122,15 +122,15 @@ def _plan(
             experiment = Experiment(config, run)
         tell(f"{name}: preparing its text")
         prepared = prepare(experiment)
-        tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
+        tokens, counted = _tokens_per_step(experiment, prepared), _cost(config, prepared)
         if not begun:
             if budget.minutes is not None:
                 tell(f"{name}: measuring its training speed for {CALIBRATION_SECONDS:g} seconds")
-            steps = _steps(experiment, prepared, budget, found, tokens)
+            steps = _steps(experiment, prepared, budget, counted, tokens)
             write_json(output / BUDGET_FILE, asdict(budget))
             experiment = Experiment.create(_limited(config, steps) if steps else config, run)
             _warn_of_a_short_schedule(name, experiment.config)
-    return Planned(name, experiment, found, tokens, prepared.vocabularies)
+    return Planned(name, experiment, counted, tokens, prepared.vocabularies)
 
 
 def _limited(config: ExperimentConfig, steps: int | None) -> ExperimentConfig:
@@ -155,10 +155,10 @@ def _check_same(
 
 
 def _steps(
-    experiment: Experiment, prepared: Prepared, budget: Budget, found: Cost, tokens: float
+    experiment: Experiment, prepared: Prepared, budget: Budget, counted: Cost, tokens: float
 ) -> int | None:
     if budget.flops is not None:
-        steps = budget.flops / (found.flops_per_target_token * tokens)
+        steps = budget.flops / (counted.flops_per_target_token * tokens)
     elif budget.minutes is not None:
         speed = rehearsal_of(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
         steps = 60 * budget.minutes * speed / tokens

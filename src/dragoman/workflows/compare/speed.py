@@ -80,19 +80,19 @@ def measure_speeds(
         sources: sentences by system, of which some are translated.
         progress: called after each turn with the number of turns taken.
     """
-    found, turns = {name: _Rounds() for name in systems}, count(1)
+    measured, turns = {name: _Rounds() for name in systems}, count(1)
     for _ in range(rounds):
         for name, runs in systems.items():
             if len(runs) == 1:
                 rehearsal = rehearsal_of(runs[0], runs[0].prepare())
-                found[name].training.append(rehearsal.tokens_per_second(SECONDS))
+                measured[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal  # only one system at a time is in memory
             translator = Translator.load(*(run.run for run in runs))
-            found[name].translating.append(_translate(translator, sources[name][:_SENTENCES]))
+            measured[name].translating.append(_translate(translator, sources[name][:_SENTENCES]))
             progress(next(turns))
     return {
         name: Speed(median(f.training) if f.training else None, median(f.translating))
-        for name, f in found.items()
+        for name, f in measured.items()
     }
 
 

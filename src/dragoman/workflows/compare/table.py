@@ -16,17 +16,17 @@ log = logging.getLogger(__name__)
 JSON_FILE, TABLE_FILE, PICTURE_FILE = "comparison.json", "comparison.md", "comparison.svg"
 
 
-def write_comparison(found: Comparison, output: Path) -> list[Path]:
+def write_comparison(comparison: Comparison, output: Path) -> list[Path]:
     """Write figures, table and picture; the last only if matplotlib is installed."""
-    write_json(output / JSON_FILE, found.to_json())
+    write_json(output / JSON_FILE, comparison.to_json())
     with atomic_write(output / TABLE_FILE) as stream:
-        stream.write(table(found) + "\n")
+        stream.write(table(comparison) + "\n")
     paths = [output / JSON_FILE, output / TABLE_FILE]
     try:
         from dragoman.workflows.reports.figures import write_picture
         from dragoman.workflows.reports.plots import comparison_picture
 
-        picture = comparison_picture(found.to_json())
+        picture = comparison_picture(comparison.to_json())
         write_picture(picture, output / PICTURE_FILE, text_as_paths=True)
         paths.append(output / PICTURE_FILE)
     except MissingExtraError as error:
@@ -34,9 +34,9 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
     return paths
 
 
-def table(found: Comparison) -> str:
+def table(comparison: Comparison) -> str:
     """Markdown: the common properties of the rows, the method of measurement, and the rows."""
-    metrics = [score.name for score in found.rows[0].scores]
+    metrics = [score.name for score in comparison.rows[0].scores]
     first, *others = metrics
     head = [
         "system",
@@ -52,16 +52,16 @@ def table(found: Comparison) -> str:
         "training tokens/s",
         "sentences/s",
     ]
-    rows = markdown_table(head, map(_cells, found.rows), "l" + "r" * (len(head) - 1))
-    machine = found.machine
+    rows = markdown_table(head, map(_cells, comparison.rows), "l" + "r" * (len(head) - 1))
+    machine = comparison.machine
     peaks = ", ".join(
         f"{precision} products at {peak / 1e9:,.0f} GFLOP/s"
         for precision, peak in machine.peaks.items()
     )
-    signatures = "; ".join(score.signature for score in found.rows[0].scores)
+    signatures = "; ".join(score.signature for score in comparison.rows[0].scores)
     notes = (
-        f"{found.sentences:,} sentences of {found.test}; {found.budget}, one seed each. "
-        f"{machine.device}, {machine.threads} threads, {peaks}. p by paired approximate "
+        f"{comparison.sentences:,} sentences of {comparison.test}; {comparison.budget}, one seed "
+        f"each. {machine.device}, {machine.threads} threads, {peaks}. p by paired approximate "
         f"randomisation, * below 0.05, for each row by itself. "
         f"Perplexity is per piece of the references and comparable only within one vocabulary. "
         f"{signatures}"

@@ -10,7 +10,8 @@ from typing import Any
 
 from dragoman.core.errors import DataError, DownloadError, StorageError
 from dragoman.core.files import make_directory, storage_errors
-from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, corpora, corpus
+from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, corpora
+from dragoman.text.corpora.corpus_manifest import corpus as corpus_named
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.workflows.corpora.homeassistant import derive
 from dragoman.workflows.corpora.storage import (
@@ -48,61 +49,61 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
         source: a folder to take them from instead of the web; see :func:`_from_copy`.  It may also
             have a folder of the corpus's name with the copy in it.
     """
-    chosen = {name: corpus(name) for name in names}
+    chosen = {name: corpus_named(name) for name in names}
     downloads = corpora_folder() / _DOWNLOADS
-    for name, one in chosen.items():
-        _get(one, corpora_folder() / name, source, downloads, say)
-    for archive in {archive.name for one in chosen.values() for archive in one.archives}:
+    for name, corpus in chosen.items():
+        _get(corpus, corpora_folder() / name, source, downloads, say)
+    for archive in {archive.name for corpus in chosen.values() for archive in corpus.archives}:
         with suppress(OSError):  # a leftover does no harm
             (downloads / archive).unlink(missing_ok=True)
     with suppress(OSError):  # it is not empty
         downloads.rmdir()
 
 
-def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: Say) -> None:
-    texts = _present(one, folder)
+def _get(corpus: Corpus, folder: Path, source: Path | None, downloads: Path, say: Say) -> None:
+    texts = _present(corpus, folder)
     if source is not None:
-        source = _copied_to(one, folder.name, source)
-    left = _obtainable(one, missing(one, folder), source, say)
+        source = _copied_to(corpus, folder.name, source)
+    left = _obtainable(corpus, missing(corpus, folder), source, say)
     if not left:
-        check_alignment(texts, one)
+        check_alignment(texts, corpus)
         say(f"{folder}: complete and verified")
         return
     with _made(folder, left):
         if source is not None:
-            texts |= _from_copy(one, left, folder, source, say)
-        elif one.made_from is not None:
+            texts |= _from_copy(corpus, left, folder, source, say)
+        elif corpus.made_from is not None:
             raise DownloadError(
-                f"{folder.name} cannot be downloaded: its files were made from {one.made_from}, "
+                f"{folder.name} cannot be downloaded: its files were made from {corpus.made_from}, "
                 "and no command repeats that; name a folder that has them with --from, or use text "
                 "of your own"
             )
         else:
-            _announce(one, folder, say)
-            texts |= _from_web(one, left, folder, downloads, say)
-        check_alignment(texts, one)
-        if unknown := {file.path: texts[file.path] for file in one.files if file.sha256 is None}:
+            _announce(corpus, folder, say)
+            texts |= _from_web(corpus, left, folder, downloads, say)
+        check_alignment(texts, corpus)
+        if unknown := {file.path: texts[file.path] for file in corpus.files if file.sha256 is None}:
             record_texts(folder, unknown)
     total = sum(text.bytes for text in texts.values())
     say(f"{folder}: {len(texts)} files, {total / 1e6:,.1f} MB of text, verified")
 
 
-def _copied_to(one: Corpus, name: str, source: Path) -> Path:
+def _copied_to(corpus: Corpus, name: str, source: Path) -> Path:
     """The folder of a corpus's copy: the folder of its name, if that has any of its files."""
     folder = source / name
-    archives = any((folder / archive.name).is_file() for archive in one.archives)
-    return folder if archives or any(_copies(file, folder) for file in one.files) else source
+    archives = any((folder / archive.name).is_file() for archive in corpus.archives)
+    return folder if archives or any(_copies(file, folder) for file in corpus.files) else source
 
 
 def _obtainable(
-    one: Corpus, left: list[CorpusFile], source: Path | None, say: Say
+    corpus: Corpus, left: list[CorpusFile], source: Path | None, say: Say
 ) -> list[CorpusFile]:
     """The available files; missing files are reported, as an error only if required."""
-    found = []
-    has_archives = source is not None and _has_archives(one, source)
+    available = []
+    has_archives = source is not None and _has_archives(corpus, source)
     for file in left:
         if source is not None and _copies(file, source):
-            found.append(file)
+            available.append(file)
         elif file.made_from is not None:
             say(
                 f"{file.path}: left out; it was made from {file.made_from}, and no command repeats "
@@ -111,12 +112,12 @@ def _obtainable(
         elif source is not None and not file.is_required and not has_archives:
             say(f"{file.path}: left out; {source} has no copy of it")
         else:
-            found.append(file)
-    return found
+            available.append(file)
+    return available
 
 
-def _has_archives(one: Corpus, source: Path) -> bool:
-    return bool(one.archives) and all((source / each.name).is_file() for each in one.archives)
+def _has_archives(corpus: Corpus, source: Path) -> bool:
+    return bool(corpus.archives) and all((source / each.name).is_file() for each in corpus.archives)
 
 
 @contextmanager
@@ -134,28 +135,28 @@ def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
         raise
 
 
-def _present(one: Corpus, folder: Path) -> dict[str, Text]:
+def _present(corpus: Corpus, folder: Path) -> dict[str, Text]:
     """The texts that exist already; a file with other content is an error and stays unchanged."""
     recorded = recorded_texts(folder)
-    found = {}
-    left = {file.path for file in missing(one, folder)}
-    for file in one.files:
+    present = {}
+    left = {file.path for file in missing(corpus, folder)}
+    for file in corpus.files:
         if file.path in left:
             continue
         try:
-            found[file.path] = verify(folder / file.path, file, recorded.get(file.path))
+            present[file.path] = verify(folder / file.path, file, recorded.get(file.path))
         except DataError as error:
             raise DataError(f"{error}; move it away and repeat the command") from error
-    return found
+    return present
 
 
-def _announce(one: Corpus, folder: Path, say: Say) -> None:
+def _announce(corpus: Corpus, folder: Path, say: Say) -> None:
     """Report terms and size before downloading, and check that there is enough room."""
-    say(f"{folder.name}: {one.about}")
-    say(f"Terms: {' '.join(one.terms.split())} See {one.home}")
-    say(f"Downloading at most {one.download_bytes / 1e6:,.1f} MB to {folder.parent}")
+    say(f"{folder.name}: {corpus.about}")
+    say(f"Terms: {' '.join(corpus.terms.split())} See {corpus.home}")
+    say(f"Downloading at most {corpus.download_bytes / 1e6:,.1f} MB to {folder.parent}")
     # Compressed text takes no more room than the archives that it comes from.
-    needed = one.download_bytes * (2 if one.archives else 1)
+    needed = corpus.download_bytes * (2 if corpus.archives else 1)
     with storage_errors(folder):
         free = shutil.disk_usage(folder).free
     if free < needed:
@@ -166,19 +167,19 @@ def _announce(one: Corpus, folder: Path, say: Say) -> None:
 
 
 def _from_web(
-    one: Corpus, left: list[CorpusFile], folder: Path, downloads: Path, say: Say
+    corpus: Corpus, left: list[CorpusFile], folder: Path, downloads: Path, say: Say
 ) -> dict[str, Text]:
-    archives = {archive.name: downloads / archive.name for archive in one.archives}
+    archives = {archive.name: downloads / archive.name for archive in corpus.archives}
     texts = {}
-    total = one.download_bytes if one.archives else None
+    total = corpus.download_bytes if corpus.archives else None
     with counted_bytes(f"{folder.name}: downloading", total) as advance:
-        for archive in one.archives:
+        for archive in corpus.archives:
             target = archives[archive.name]
             if is_file_of(target, archive.bytes, archive.sha256):
                 advance(archive.bytes)
                 continue
             download(
-                one.whole(archive.url),
+                corpus.whole(archive.url),
                 target,
                 advance,
                 limit=archive.bytes,
@@ -187,14 +188,14 @@ def _from_web(
             )
         for file in left:
             if file.url is not None:
-                texts[file.path] = _fetched(one, file, folder, downloads, advance)
-    return texts | _derived(one, left, folder, archives, say)
+                texts[file.path] = _fetched(corpus, file, folder, downloads, advance)
+    return texts | _derived(corpus, left, folder, archives, say)
 
 
 def _fetched(
-    one: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
+    corpus: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
 ) -> Text:
-    url = one.whole(file.url or "")
+    url = corpus.whole(file.url or "")
     target = downloads / url.rpartition("/")[2]
     download(url, target, advance, limit=(file.bytes or 0) + _PACKING_BYTES)
     try:
@@ -215,24 +216,24 @@ def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
 
 
 def _from_copy(
-    one: Corpus, left: list[CorpusFile], folder: Path, source: Path, say: Say
+    corpus: Corpus, left: list[CorpusFile], folder: Path, source: Path, say: Say
 ) -> dict[str, Text]:
     """Files from a copy laid out like the corpus, compressed or not, or from its archives."""
-    archives = {archive.name: source / archive.name for archive in one.archives}
-    if _has_archives(one, source):
-        for archive in one.archives:
+    archives = {archive.name: source / archive.name for archive in corpus.archives}
+    if _has_archives(corpus, source):
+        for archive in corpus.archives:
             if not is_file_of(source / archive.name, archive.bytes, archive.sha256):
                 raise DataError(
                     f"{source / archive.name}: not the archive of {folder.name}, which has "
                     f"{archive.bytes:,} bytes and the SHA-256 {archive.sha256}"
                 )
-        return _derived(one, left, folder, archives, say)
-    found = {
+        return _derived(corpus, left, folder, archives, say)
+    copies = {
         file.path: _copy_of(file, source, archives) for file in left
     }  # find all before copying any
     return {
         file.path: write_text(
-            folder / file.path, chunks(found[file.path]), file, str(found[file.path])
+            folder / file.path, chunks(copies[file.path]), file, str(copies[file.path])
         )
         for file in left
     }
@@ -255,7 +256,7 @@ def _copy_of(file: CorpusFile, source: Path, archives: Mapping[str, Path]) -> Pa
 
 
 def _derived(
-    one: Corpus,
+    corpus: Corpus,
     left: list[CorpusFile],
     folder: Path,
     archives: Mapping[str, Path],
@@ -267,7 +268,11 @@ def _derived(
     lines: dict[str, tuple[str, list[int]]] = {}
     total = sum(file.bytes or 0 for file in left) or None
     with counted_bytes(f"{folder.name}: making files", total) as advance:
-        made = derive(archives[one.archives[0].name]) if one.derivation == "homeassistant" else {}
+        made = (
+            derive(archives[corpus.archives[0].name])
+            if corpus.derivation == "homeassistant"
+            else {}
+        )
         for file in left:
             text = Joined(file.parts, archives) if file.parts else made.get(file.path)
             if text is None:
@@ -289,13 +294,13 @@ def listing() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "about": one.about,
-            "languages": list(one.languages),
-            "download_bytes": one.download_bytes if one.made_from is None else None,
-            "licence": one.licence,
-            "home": one.home,
+            "about": corpus.about,
+            "languages": list(corpus.languages),
+            "download_bytes": corpus.download_bytes if corpus.made_from is None else None,
+            "licence": corpus.licence,
+            "home": corpus.home,
             "folder": str(corpora_folder() / name),
-            "present": is_complete(one, corpora_folder() / name),
+            "present": is_complete(corpus, corpora_folder() / name),
         }
-        for name, one in corpora().items()
+        for name, corpus in corpora().items()
     ]

@@ -80,7 +80,7 @@ def _line(row: Entry) -> bytes:
 
 
 def _components(archive: Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    components: dict[str, dict[str, Any]] = {}
     for name, size, content in members(archive):
         match = _FILE.fullmatch(name)
         if match is None or match[2] not in LANGUAGES:
@@ -88,10 +88,10 @@ def _components(archive: Path) -> dict[str, dict[str, Any]]:
         if size > _LARGEST_FILE:
             raise DataError(f"{archive}: {name} claims {size:,} bytes; is it another archive?")
         try:
-            found.setdefault(match[1], {})[match[2]] = json.loads(content.read())
+            components.setdefault(match[1], {})[match[2]] = json.loads(content.read())
         except (ValueError, RecursionError) as error:
             raise DataError(f"{archive}: {name} is not JSON: {error}") from error
-    return found
+    return components
 
 
 def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
@@ -133,25 +133,25 @@ def _in_script(text: str, language: str) -> bool:
     return language not in _SCRIPTS or _SCRIPTS[language].search(text) is not None
 
 
-def split(found: Sequence[Entry], selection: Selection) -> dict[str, list[Entry]]:
+def split(entries: Sequence[Entry], selection: Selection) -> dict[str, list[Entry]]:
     """Rows of train, dev and test, in the order in which they come.
 
     No row of train has the English of one of dev or test, or its translation into any language,
     compared without case.
     """
-    dev = [row for row in found if key(row) in selection.dev]
-    test = [row for row in found if key(row) in selection.test]
+    dev = [row for row in entries if key(row) in selection.dev]
+    test = [row for row in entries if key(row) in selection.test]
     held_out = _cells([*dev, *test])
     named = selection.dev | selection.test | selection.left_out
-    train = [row for row in found if key(row) not in named and held_out.isdisjoint(_cells([row]))]
+    train = [row for row in entries if key(row) not in named and held_out.isdisjoint(_cells([row]))]
     return {"train": train, "dev": dev, "test": test}
 
 
-def _cells(found: Iterable[Entry]) -> set[tuple[str, str]]:
+def _cells(entries: Iterable[Entry]) -> set[tuple[str, str]]:
     """The lower-cased strings of rows, by language."""
     return {
         (language, text.lower())
-        for row in found
+        for row in entries
         for language, text in zip(LANGUAGES, row.texts, strict=True)
         if text
     }

@@ -134,10 +134,10 @@ class _Meter:
             raise self._other(f"it has more than the {self._file.bytes:,} bytes")
 
     def verified(self) -> Text:
-        found = Text(self._bytes, self._lines, self._digest.hexdigest())
-        if self._file.sha256 not in {None, found.sha256}:
-            raise self._other(f"its SHA-256 is {found.sha256}, not {self._file.sha256}")
-        return found
+        text = Text(self._bytes, self._lines, self._digest.hexdigest())
+        if self._file.sha256 not in {None, text.sha256}:
+            raise self._other(f"its SHA-256 is {text.sha256}, not {self._file.sha256}")
+        return text
 
     def _other(self, problem: str) -> DataError:
         return DataError(

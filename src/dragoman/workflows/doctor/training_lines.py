@@ -28,15 +28,15 @@ def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]
     for (side, language), lines in _lines(config, texts).items():
         if (reason := why_not_judged(language)) is not None:
             unchecked[reason.partition("; it knows")[0]] = None
-        elif (found := foreign_lines(lines, language)) is None:
+        elif (foreign := foreign_lines(lines, language)) is None:
             text = f"{side} text in {language} has no line of {FEWEST_WORDS} words or more"
             unchecked[text] = None
-        elif found.share > MUCH_FOREIGN:
+        elif foreign.share > MUCH_FOREIGN:
             yield warning(
                 "language",
-                f"{found.share:.0%} of the {side} lines declared as {language} seem to be in "
-                f"another language ({found.examples}); look at them, and remove those that are, or "
-                f"correct {side}_language",
+                f"{foreign.share:.0%} of the {side} lines declared as {language} seem to be in "
+                f"another language ({foreign.examples}); look at them, and remove those that are, "
+                f"or correct {side}_language",
             )
         else:
             fine[language] = None
@@ -64,16 +64,16 @@ def _check_alone(
 
 
 def _lines(config: ExperimentConfig, texts: Texts) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    lines: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     alone = {part.name for part in config.train_parts() if not part.has_source}
     for example, _ in texts.sample:
         if example.origin.part in alone:
             continue
         place = f"{example.origin.part} line {example.line}"
         if config.model.reads_source and example.source:
-            found["source", example.source_language].append((place, example.source))
-        found["target", example.target_language].append((place, example.target))
-    return dict(found)
+            lines["source", example.source_language].append((place, example.source))
+        lines["target", example.target_language].append((place, example.target))
+    return dict(lines)
 
 
 _FEW = 0.005

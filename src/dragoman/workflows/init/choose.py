@@ -184,25 +184,25 @@ def plan_training(
 
 def warnings(facts: Facts, plan: Plan, minutes: float) -> list[str]:
     """Warnings to read before waiting for training."""
-    found = []
+    texts = []
     if facts.pairs < _FEW_PAIRS:
-        found.append(
+        texts.append(
             f"{facts.pairs:,} pairs are few: expect a model that repeats phrases it has seen and "
             "guesses otherwise; a useful one needs tens of thousands of pairs"
         )
     if plan.epochs < 1:
         enough = minutes * 3 / max(plan.epochs, 1e-3)
-        found.append(
+        texts.append(
             f"{minutes:g} minutes are enough for {plan.epochs:.0%} of the text; for three epochs, "
             f"give --minutes {math.ceil(enough):,}"
         )
     kept = facts.pairs / max(1, facts.read)
     if kept < 0.5 and sum(facts.dropped.values()) - facts.dropped.get("empty", 0) > facts.pairs:
-        found.append(
+        texts.append(
             f"only {facts.pairs:,} of {facts.read:,} pairs remain after cleaning; do the lines "
             "with the same number mean the same?"
         )
-    return found
+    return texts
 
 
 @dataclass(frozen=True)
@@ -300,5 +300,5 @@ def smaller_vocabularies(config: VocabularyConfig) -> list[VocabularyConfig]:
 
 def script_names(side: Side) -> str:
     """The scripts with at least a tenth of the letters of a side, in words."""
-    found = [name for name, share in side.scripts.items() if share >= 0.1]
-    return " and ".join(found) or "no letters"
+    names = [name for name, share in side.scripts.items() if share >= 0.1]
+    return " and ".join(names) or "no letters"

@@ -200,10 +200,10 @@ def _archive(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     _check_suffix(archive.name)
     expected = origin.sha256 or _digest_beside(archive)
     if expected:
-        found = content_digest(archive)
-        if found != expected:
+        digest = content_digest(archive)
+        if digest != expected:
             raise DataError(
-                f"{archive}: its SHA-256 is {found}, not {expected}; it is another file or damaged"
+                f"{archive}: its SHA-256 is {digest}, not {expected}; it is another file or damaged"
             )
     say(f"{archive}: {'verified' if expected else 'there is no digest to verify it with'}")
     yield archive

@@ -104,10 +104,10 @@ def fonts_for(text: str) -> tuple[list[str], list[str]]:
         best = max(
             _others(), key=lambda one: (len(missing & _characters(one[1])), one), default=None
         )
-        if best is None or not (found := missing & _characters(best[1])):
+        if best is None or not (covered := missing & _characters(best[1])):
             break
         families.append(best[0])
-        missing -= found
+        missing -= covered
     return families, sorted(map(chr, missing))
 
 

@@ -108,18 +108,18 @@ def readable(piece: str) -> str:
     )
 
 
-def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
+def heat_map_lines(shades: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
     """A line per target piece, with the source pieces of highest weight.
 
     Args:
         blocks: whether the terminal has block characters; otherwise bars are number signs.
     """
-    target_width = max(display_width(piece) for piece, _ in found.rows)
-    source_width = max(map(display_width, found.source))
-    for piece, weights in found.rows:
+    target_width = max(display_width(piece) for piece, _ in shades.rows)
+    source_width = max(map(display_width, shades.source))
+    for piece, weights in shades.rows:
         order = sorted(range(len(weights)), key=lambda place: -weights[place])[:best]
         cells = [
-            f"{padded(found.source[place], source_width)} {weights[place]:.2f} "
+            f"{padded(shades.source[place], source_width)} {weights[place]:.2f} "
             f"{_bar(weights[place], blocks)}"
             for place in order
         ]
@@ -158,12 +158,12 @@ def draw_attention(
         path: ends in one of :data:`SUFFIXES`; a page shows the first map.
         facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
     """
-    found = maps[0]
-    title = ": ".join([_TITLES[of], *filter(None, [found.means if view == "mean" else ""])])
+    first = maps[0]
+    title = ": ".join([_TITLES[of], *filter(None, [first.means if view == "mean" else ""])])
     if path.suffix == PAGE:
         from dragoman.workflows.reports.pages import render
 
-        page = render(_PAGE_TEMPLATE, heat_map=found, what=title, **(facts or {}))
+        page = render(_PAGE_TEMPLATE, heat_map=first, what=title, **(facts or {}))
         with atomic_write(path) as stream:
             stream.write(page)
         return
@@ -175,9 +175,9 @@ def draw_attention(
     from dragoman.workflows.reports.figures import write_picture
 
     if view == "mean":
-        picture = attention_picture(found.source, found.rows, title)
+        picture = attention_picture(first.source, first.rows, title)
     else:
-        named = [(one.means, one.rows) for one in maps]
+        named = [(shades.means, shades.rows) for shades in maps]
         draw = heads_picture if view == "heads" else lines_picture
-        picture = draw(found.source, named, title)
+        picture = draw(first.source, named, title)
     write_picture(picture, path)

@@ -125,13 +125,13 @@ def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
     return figure
 
 
-def comparison_picture(found: Mapping[str, Any]) -> Figure:
+def comparison_picture(comparison: Mapping[str, Any]) -> Figure:
     """Scores with their intervals beside the speeds, a line per system.
 
     Args:
         found: the content of ``comparison.json``.
     """
-    rows = found["rows"][::-1]  # the first on top
+    rows = comparison["rows"][::-1]  # the first on top
     places = range(len(rows))
     figure = Figure(figsize=(9, 1.2 + 0.36 * len(rows)), layout="constrained")
     score, training, translating = figure.subplots(1, 3, sharey=True, width_ratios=[2, 1, 1])
@@ -142,7 +142,7 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
         [value.get("confidence", {}).get("margin", 0.0) for value in scores],
     )
     score.set_yticks(places, [plain(row["name"]) for row in rows], fontsize=8)
-    _frame(score, plain(f"{scores[0]['name']} on {found['test']}, 95 % interval"))
+    _frame(score, plain(f"{scores[0]['name']} on {comparison['test']}, 95 % interval"))
     speeds = [row["speed"] for row in rows]
     training.barh(places, [s["tokens_per_second"] or 0 for s in speeds], color=TRAINING)
     _frame(training, "Training tokens/s")
@@ -240,7 +240,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     return figure
 
 
-def reliability_diagram(found: Reliability, title: str) -> Figure:
+def reliability_diagram(reliability: Reliability, title: str) -> Figure:
     """The share of right lines over their confidence, bin by bin, above the number of lines.
 
     Exactly calibrated confidences are on the diagonal.
@@ -248,7 +248,7 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     figure = Figure(figsize=(4.2, 4.8), layout="constrained")
     shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
     shares.plot([0, 1], [0, 1], color=TRAINING, linewidth=1, linestyle="--", label="calibrated")
-    seen = [(bucket, bucket.right, bucket.interval) for bucket in found.bins if bucket.lines]
+    seen = [(bucket, bucket.right, bucket.interval) for bucket in reliability.bins if bucket.lines]
     places = [bucket.confidence for bucket, _, _ in seen]
     right = [share or 0.0 for _, share, _ in seen]
     bounds = [interval or (0.0, 1.0) for _, _, interval in seen]
@@ -270,9 +270,11 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     )
     shares.set_ylim(0, 1)
     finish(shares, title, x_label="")
-    width = found.bins[0].upper - found.bins[0].lower
-    middles = [(bucket.lower + bucket.upper) / 2 for bucket in found.bins]
-    counts.bar(middles, [bucket.lines for bucket in found.bins], width=0.9 * width, color=TRAINING)
+    width = reliability.bins[0].upper - reliability.bins[0].lower
+    middles = [(bucket.lower + bucket.upper) / 2 for bucket in reliability.bins]
+    counts.bar(
+        middles, [bucket.lines for bucket in reliability.bins], width=0.9 * width, color=TRAINING
+    )
     counts.set_xlim(0, 1)
     finish(counts, "Lines", x_label="confidence", legend=False)
     return figure

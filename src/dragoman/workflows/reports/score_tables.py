@@ -13,22 +13,24 @@ from dragoman.evaluation.metrics import Score
 from dragoman.evaluation.reliability import Bin, Reliability
 
 
-def reliability_table(found: Reliability) -> str:
+def reliability_table(reliability: Reliability) -> str:
     """The figures, then Markdown with a row for each bin that has lines."""
-    low, high = found.calibration_error_interval
+    low, high = reliability.calibration_error_interval
     auc = "-"
-    if found.auc is not None and found.auc_interval is not None:
-        auc = f"{found.auc:.3f} (95 %: {found.auc_interval[0]:.3f} to {found.auc_interval[1]:.3f})"
+    if reliability.auc is not None and reliability.auc_interval is not None:
+        least, most = reliability.auc_interval
+        auc = f"{reliability.auc:.3f} (95 %: {least:.3f} to {most:.3f})"
     lines = [
-        f"{found.lines:,} lines: {found.right:.1%} right, mean confidence {found.confidence:.1%}",
-        f"expected calibration error: {found.calibration_error:.3f} "
-        f"(95 %: {low:.3f} to {high:.3f}; {found.error_by_chance:.3f} by chance alone)",
-        f"Brier score: {found.brier:.3f}",
+        f"{reliability.lines:,} lines: {reliability.right:.1%} right, "
+        f"mean confidence {reliability.confidence:.1%}",
+        f"expected calibration error: {reliability.calibration_error:.3f} "
+        f"(95 %: {low:.3f} to {high:.3f}; {reliability.error_by_chance:.3f} by chance alone)",
+        f"Brier score: {reliability.brier:.3f}",
         f"AUC: {auc}",
         "",
         markdown_table(
             ["confidence", "lines", "mean", "right", "95 %"],
-            [_bin_cells(bucket) for bucket in found.bins if bucket.lines],
+            [_bin_cells(bucket) for bucket in reliability.bins if bucket.lines],
             "lrrrl",
         ),
     ]
@@ -47,13 +49,13 @@ def _bin_cells(bucket: Bin) -> list[str]:
     ]
 
 
-def draw_reliability(found: Reliability, right: str, path: Path) -> None:
+def draw_reliability(reliability: Reliability, right: str, path: Path) -> None:
     """Write the reliability diagram (SVG); ``right`` is the criterion for a right translation."""
     from dragoman.workflows.reports.figures import write_picture
     from dragoman.workflows.reports.plots import reliability_diagram
 
-    title = f"{right}; calibration error {found.calibration_error:.3f}"
-    write_picture(reliability_diagram(found, title), path, text_as_paths=True)
+    title = f"{right}; calibration error {reliability.calibration_error:.3f}"
+    write_picture(reliability_diagram(reliability, title), path, text_as_paths=True)
 
 
 def system_names(files: Sequence[Path]) -> list[str]:

@@ -89,12 +89,12 @@ class RunCurves:
         }
 
 
-def _is_record(one: Any) -> bool:
+def _is_record(record: Any) -> bool:
     """Whether a line of the file has the form of a run's record."""
-    if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
+    if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
         return False
-    others = [value for name, value in one.items() if name not in ("kind", "message")]
-    return isinstance(one.get("step"), int) and all(isinstance(v, (int, float)) for v in others)
+    others = [value for name, value in record.items() if name not in ("kind", "message")]
+    return isinstance(record.get("step"), int) and all(isinstance(v, (int, float)) for v in others)
 
 
 def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
@@ -107,14 +107,14 @@ def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
 
 def curves_table(curves: Sequence[RunCurves]) -> str:
     """A table in Markdown: a row for each run."""
-    found = [one.to_json() for one in curves]
+    summaries = [one.to_json() for one in curves]
     figures = [
-        name for name in ("loss", *dev_figures()) if any(name in one["best"] for one in found)
+        name for name in ("loss", *dev_figures()) if any(name in one["best"] for one in summaries)
     ]
     titles = ["run", "steps", "target tokens", "minutes", "training loss"]
     titles += [f"best {figure_label(one)} (step)" for one in figures]
     rows = []
-    for one in found:
+    for one in summaries:
         cells = [one["run"], f"{one['steps']:,}"]
         cells.append("" if one["target_tokens"] is None else f"{one['target_tokens']:,}")
         cells.append("" if one["seconds"] is None else f"{one['seconds'] / 60:.1f}")

@@ -153,7 +153,7 @@ class Tuning:
 
     def carry_out(self, progress: Callable[[int], object] = lambda done: None) -> Tuned:
         """Try all settings."""
-        found: dict[int, Trial] = {}
+        trials: dict[int, Trial] = {}
         by_weight: dict[float, list[int]] = {}
         for number, values in enumerate(self.settings):
             weight = float(values.get(LM_WEIGHT, self._own_weight))  # it may be given as a text
@@ -161,13 +161,13 @@ class Tuning:
         for weight, numbers in by_weight.items():
             with self._translator(weight) as translator:
                 for number in numbers:
-                    done = len(found) * len(self._text.sources)
-                    found[number] = self._try(
+                    done = len(trials) * len(self._text.sources)
+                    trials[number] = self._try(
                         translator,
                         self.settings[number],
                         lambda lines, before=done: progress(before + lines),  # type: ignore[misc]
                     )
-        return self._chosen([found[number] for number in range(len(self.settings))])
+        return self._chosen([trials[number] for number in range(len(self.settings))])
 
     def _try(
         self, translator: Translator, values: Values, progress: Callable[[int], object]
