@@ -28,6 +28,7 @@ from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
+    "huggingface-m2m100": ("huggingface_m2m_importer", "HuggingfaceM2MImporter"),
     "fairseq": ("fairseq_importer", "FairseqImporter"),
     "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),
     "opennmt": ("opennmt_importer", "OpennmtImporter"),

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.wording import in_shell
 from dragoman.text.examples import Direction
-from dragoman.text.language_codes import base_language, meant
+from dragoman.text.language_codes import (
+    base_language,
+    common_language,
+    meant,
+    spelling,
+    usual_script,
+)
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 
@@ -43,6 +49,7 @@ def tags_for(
         )
     if language is None:
         return tuple(tags)
+    language = own_name(config, language)
     own = _language_tags(config, known, language)
     others = {language_tag(one): one for one in target_languages(config) if one != language}
     if wrong := [tag for tag in tags if tag in others and tag not in own]:
@@ -122,6 +129,8 @@ def tags_between(
     such as a tag for the source language.  Languages are named as the model names them.
     """
     wanted = tags_for(config, vocabulary, target, tags)
+    if config.names_source:
+        return (*wanted, *source_tags(config, source))
     trained = [
         direction.tags
         for direction in config.directions
@@ -131,6 +140,56 @@ def tags_between(
     joint = tuple(dict.fromkeys((*common, *wanted)))
     order = next((one for one in trained if set(joint) <= set(one)), joint)
     return tuple(tag for tag in order if tag in joint)
+
+
+def source_tags(config: SavedConfig, language: str | None, *, told: bool = True) -> tuple[str, ...]:
+    """The tag between the others and a source that names its language; most models need none.
+
+    Args:
+        config: configuration of the model.
+        language: source language.
+        told: whether other tags name the target language.
+
+    Raises:
+        ConfigError: the model needs a language, and it is not given, or unknown.
+    """
+    if not config.names_source:
+        return ()
+    for side, option, known in (
+        ("source", "--from", language is not None),
+        ("target", "--to", told),
+    ):
+        if not known:
+            raise ConfigError(
+                f"the model must be told the {side} language; name it with {option}, such as "
+                f"{target_languages(config)[0]}"
+            )
+    assert language is not None, "it is known"
+    check_source(config, language)
+    return (language_tag(own_name(config, language)),)
+
+
+def own_name(config: SavedConfig, language: str) -> str:
+    """A model's own name of a language where it has many, such as ``kor_Hang`` for ``ko``.
+
+    Of several scripts of a language it is the usual one, such as ``zho_Hans`` for ``zh``.  A name
+    that fits none, or several, is returned as it is.
+    """
+    if not config.names_source:
+        return language
+    known = target_languages(config)
+    if language in known:
+        return language
+    wanted = spelling(language)
+    exact = [name for name in known if spelling(name) == wanted]
+    of_base = [name for name in known if common_language(name) == common_language(language)]
+    if len(of_base) > 1 and "-" not in wanted:
+        script = usual_script(language)
+        of_base = [name for name in of_base if spelling(name).endswith(f"-{script}")]
+    for found in (exact, of_base):
+        if len(found) == 1:
+            return found[0]
+    return language
 
 
 def check_source(config: SavedConfig, language: str) -> None:
@@ -144,6 +203,14 @@ def check_source(config: SavedConfig, language: str) -> None:
     """
     if not config.model.reads_source:
         raise ConfigError("a language model reads no source, so it translates from no language")
+    if config.names_source:
+        known = target_languages(config)
+        if own_name(config, language) not in known:
+            raise ConfigError(
+                f"the model does not translate from {language}; languages there: {_listed(known)}"
+                f"{meant(language, known)}"
+            )
+        return
     directions = [
         (direction.source_language, direction.target_language) for direction in config.directions
     ]

@@ -41,6 +41,9 @@ class SavedConfig(Config):
     """Tag of the target language, such as de."""
     directions: tuple[Direction, ...] = ()
     """Directions that it was trained for; empty if an older Dragoman wrote it."""
+    names_source: bool = False
+    """Whether the tag of the source language, such as `<2en>`, stands between the other tags and a
+    source; it then translates from each of its target languages."""
     context: ContextConfig | None = None
     """Which neighbours it reads a sentence with; None: it reads sentences alone."""
     translates: bool = True

@@ -98,6 +98,22 @@ def base_language(language: str) -> str:
 
 
 @lru_cache(maxsize=1024)
+def common_language(language: str) -> str:
+    """A language without script and region, by its usual name: ``ar`` for ``arb_Arab``."""
+    import langcodes
+
+    return langcodes.standardize_tag(base_language(language), macro=True)
+
+
+@lru_cache(maxsize=1024)
+def usual_script(language: str) -> str:
+    """The script that a language is usually written in, in lower case: ``hang`` for ``ko``."""
+    import langcodes
+
+    return str(langcodes.Language.get(typeset(language)).maximize().script).lower()
+
+
+@lru_cache(maxsize=1024)
 def _is_valid(name: str) -> bool:
     """Whether a tag follows BCP 47 and all its parts are registered."""
     import langcodes

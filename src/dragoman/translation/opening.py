@@ -18,6 +18,7 @@ from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.directions import (
     check_source,
     only_languages,
+    source_tags,
     start_from,
     tags_for,
     telling_tags,
@@ -197,6 +198,7 @@ def open_system(
     source = first.vocabularies.source
     if system.target_language is not None or system.tags:
         tags = tags_for(first.config, source, system.target_language, system.tags)
+    tags += source_tags(first.config, system.source_language, told=bool(tags))
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
     return OpenSystem(

@@ -100,13 +100,15 @@ class LanguageTags(ReadsTags):
 
         Returns:
             The source with the begin symbol in place of tags and its mask, ``(batch, source)``; if
-            the tag is the decoder's second input, the mask leaves it out.  And the first tag of
-            each sentence, or the begin symbol without a tag, ``(batch,)``.
+            the tag is the decoder's second input, only the first tag is taken out, by the mask, and
+            another may name the language of the source.  And the first tag of each sentence, or the
+            begin symbol without a tag, ``(batch,)``.
         """
         tags = self.is_tag[source]  # (batch, source)
         first = tags.int().argmax(1, keepdim=True)  # (batch, 1): 0 without a tag
         begin = torch.where(tags.gather(1, first), source.gather(1, first), self._begin).squeeze(1)
         if self.second:
+            tags = tags & torch.zeros_like(tags).scatter(1, first, value=True)
             source_mask = source_mask & ~tags
         return source.masked_fill(tags, self._begin), source_mask, begin
 

@@ -66,6 +66,16 @@ def sentencepiece_vocabulary(model: bytes, where: str) -> Numbered:
     return dictionary_over_sentencepiece(model, ids, Special(pad, unknown, begin, end), where)
 
 
+def pieces_of(model: bytes, where: str) -> list[str]:
+    """The pieces of a serialised sentencepiece model, in its order.
+
+    Raises:
+        DataError: it is not a sentencepiece model.
+        MissingExtraError: protobuf is not installed.
+    """
+    return [one.piece for one in _proto(model, where).pieces]
+
+
 def dictionary_over_sentencepiece(
     model: bytes,
     ids: Mapping[str, int],

@@ -1,0 +1,254 @@
+"""Importing M2M-100 and NLLB-200, translation models of a hundred and two hundred languages.
+
+Fan et al. 2020, arXiv:2010.11125; NLLB Team 2022, arXiv:2207.04672; both are Hugging Face's
+M2M100ForConditionalGeneration.  The model normalises before each sublayer, has biases everywhere
+but in the output, and fairseq's sinusoids.  A source begins with the code of its language, an
+output with the end symbol and the code of the language to write: here both are tags of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from typing_extensions import override
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.foreign_files import numbered_from_zero, read_bytes, read_object
+from dragoman.exchange.foreign_transformer import (
+    ForeignSides,
+    ForeignTransformer,
+    PieceMatrices,
+    Positions,
+)
+from dragoman.exchange.huggingface_files import (
+    CONFIG_FILE,
+    LAYER_NAMES,
+    TOKENIZER_FILE,
+    VOCABULARY_FILE,
+    HuggingfaceOptions,
+    licence_in,
+    weights_in,
+)
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.text.examples import Direction
+from dragoman.text.tags import language_tag
+from dragoman.text.vocabularies.foreign_vocabulary import (
+    Special,
+    dictionary_over_sentencepiece,
+    pieces_of,
+)
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
+
+SPM_FILE = "sentencepiece.bpe.model"
+_WHOLE_FILE, _ADDED_FILE, _MAP_FILE = (
+    "tokenizer.json",
+    "added_tokens.json",
+    "special_tokens_map.json",
+)
+_SPECIAL = Special("<pad>", "<unk>", "</s>", "</s>")
+_FAIRSEQ_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+_NEVER = ("<s>", "<mask>")  # in no text and no output
+_SPM_FIRST = 3  # sentencepiece's own special pieces, in another order
+_CODE = re.compile(r"__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3})")
+"""A piece that names a language: ``__de__`` of M2M-100, ``deu_Latn`` of NLLB."""
+_FIRST_POSITION = 2
+_UNLISTED = {
+    "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga "
+    "gd gl gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml "
+    "mn mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn "
+    "tr uk ur uz vi wo xh yi yo zh zu",
+    "wmt21": "en ha is ja cs ru zh de",
+}
+"""Languages by the tokenizer's ``language_codes``, in the order of their rows; newer files do not
+list them."""
+
+
+class HuggingfaceM2MImporter(Importer):
+    """Reads a directory of M2M100ForConditionalGeneration with its sentencepiece model."""
+
+    name = "huggingface-m2m100"
+
+    @override
+    def recognises(self, path: Path) -> bool:
+        return all((path / name).is_file() for name in (CONFIG_FILE, SPM_FILE))
+
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
+        options = HuggingfaceOptions.of(path, "m2m_100")
+        codes, sides = _sides(path, options.of_type("vocab_size", int))
+        options = _without_forced_code(options, set(codes.values()))
+        theirs = _M2MTransformer(weights_in(path), sides, options)
+        rows = sides.numbered[1].rows
+        search, notes = options.search([rows[piece] for piece in (PAD, UNK, BOS)])
+        names = [_language(code) for code in codes]
+        found = theirs.imported((names[0], names[0]), "", search, notes)
+        config = found.config.model_copy(
+            update={
+                "source_language": "source",
+                "target_language": _chosen(languages[1], names) or "target",
+                "directions": _directions(languages, names),
+                "names_source": True,
+            }
+        )
+        return ForeignModel(
+            config=config,
+            vocabularies=found.vocabularies,
+            weights=found.weights,
+            origin=options.origin("M2M100ForConditionalGeneration", path),
+            licence=licence_in(path),
+            notes=found.notes,
+        )
+
+
+@dataclass
+class _M2MTransformer(ForeignTransformer):
+    options: HuggingfaceOptions
+
+    names = LAYER_NAMES
+
+    @override
+    def matrices(self) -> PieceMatrices:
+        names = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens")
+        copies = [f"{name}.weight" for name in (*names, "lm_head")]
+        there = [name for name in copies if name in self.weights]
+        if not there:
+            raise DataError(f"{self.weights.where}: has none of {', '.join(copies)}")
+        shared = self.weights.take(there[0])
+        for name in there[1:]:
+            if not torch.equal(self.weights.take(name), shared):
+                raise ConfigError(
+                    f"{self.weights.where}: {name} differs from {there[0]}; a model with several "
+                    "matrices of pieces is not imported"
+                )
+        return PieceMatrices(shared, shared, shared)
+
+    @override
+    def settings(self, d_model: int) -> dict[str, Any]:
+        options = self.options
+        if options.of_type("d_model", int) != d_model:
+            raise DataError(
+                f"{options.where}: d_model: {options.get('d_model')}, but the embeddings have the "
+                f"width {d_model}; they do not belong together"
+            )
+        return {
+            "encoder_layers": options.of_type("encoder_layers", int),
+            "decoder_layers": options.of_type("decoder_layers", int),
+            "d_model": d_model,
+            "heads": options.of_both("attention_heads"),
+            "d_ff": options.of_both("ffn_dim"),
+            "activation": options.activation(),
+            "attention_bias": True,
+            "norm": "pre",
+            "scale_embeddings": options.of_type("scale_embedding", bool, True),
+            "language_tags": "decoder_second",
+            "dropout": options.of_type("dropout", float, 0.1),
+            "attention_dropout": options.of_type("attention_dropout", float, 0.0),
+            "feed_forward_dropout": options.of_type("activation_dropout", float, 0.0),
+        }
+
+    @override
+    def positions(self, d_model: int) -> Positions:
+        settings = {"timescales": "tensor2tensor", "first_position": _FIRST_POSITION}
+        return Positions({"positions": "sinusoidal", **settings}, sines_first=True)
+
+    @override
+    def leave_out(self) -> Sequence[str]:
+        # The fixed positions, and a bias of zeros that no release of the models has.
+        ends = (".embed_positions.weights", ".embed_positions.weight")
+        self.weights.ignore(name for name in self.weights.names if name.endswith(ends))
+        return ()
+
+
+def _sides(path: Path, size: int) -> tuple[dict[str, int], ForeignSides]:
+    """The codes of languages with their rows, and the vocabulary of both sides."""
+    file = path / SPM_FILE
+    model = read_bytes(file)
+    ids = numbered_from_zero(path / VOCABULARY_FILE) if (path / VOCABULARY_FILE).is_file() else None
+    if ids is None:  # NLLB: the pieces in their order, behind those of fairseq
+        pieces = pieces_of(model, str(file))[_SPM_FIRST:]
+        ids = {piece: row for row, piece in enumerate((*_FAIRSEQ_FIRST, *pieces))}
+    codes = _codes(path, len(ids))
+    ids |= codes
+    if max(ids.values()) >= size:
+        raise DataError(
+            f"{path}: its files number {max(ids.values()) + 1} pieces, the model has {size}; they "
+            "do not belong together"
+        )
+    for never in _NEVER:
+        ids.pop(never, None)
+    tags = {code: language_tag(_language(code)) for code in codes}
+    numbered = dictionary_over_sentencepiece(model, ids, _SPECIAL, str(file), tags=tags)
+    return codes, ForeignSides((numbered, numbered), (size, size))
+
+
+def _codes(path: Path, known: int) -> dict[str, int]:
+    """The codes of languages with their rows, from whichever file has them."""
+    files = (TOKENIZER_FILE, _ADDED_FILE, _WHOLE_FILE, _MAP_FILE)
+    for file in (path / name for name in files if (path / name).is_file()):
+        added = _numbered(read_object(file), known)
+        if codes := {piece: row for piece, row in added if _CODE.fullmatch(piece)}:
+            return codes
+    raise DataError(
+        f"{path}: none of {', '.join(files)} lists the codes of its languages, such as __de__ or "
+        "deu_Latn"
+    )
+
+
+def _numbered(values: Mapping[str, Any], known: int) -> Iterator[tuple[str, int]]:
+    """Added pieces in one of the forms in which files of tokenizers list them."""
+    decoder = values.get("added_tokens_decoder")
+    if isinstance(decoder, dict):
+        for row, token in decoder.items():
+            if isinstance(token, dict) and row.isdecimal():
+                yield str(token.get("content")), int(row)
+    tokens = values.get("added_tokens")
+    for token in tokens if isinstance(tokens, list) else ():
+        if isinstance(token, dict) and isinstance(token.get("id"), int):
+            yield str(token.get("content")), token["id"]
+    yield from ((name, row) for name, row in values.items() if isinstance(row, int))
+    listed = _UNLISTED.get(str(values.get("language_codes")), "").split()
+    yield from ((f"__{language}__", row) for row, language in enumerate(listed, known))
+    special = values.get("additional_special_tokens")
+    for row, token in enumerate(special if isinstance(special, list) else (), known):
+        yield str(token.get("content") if isinstance(token, dict) else token), row
+
+
+def _language(code: str) -> str:
+    """The name of a language in its code: ``de`` in ``__de__``, ``deu_Latn`` as it is."""
+    match = _CODE.fullmatch(code)
+    assert match is not None, "only codes are asked for"
+    return match[1] or match[2]
+
+
+def _chosen(language: str | None, names: Sequence[str]) -> str | None:
+    if language is not None and language not in names:
+        raise ConfigError(
+            f"the model has no language {language}; its languages are {', '.join(names)}"
+        )
+    return language
+
+
+def _directions(languages: Languages, names: Sequence[str]) -> tuple[Direction, ...]:
+    """A direction into each language, from any."""
+    for language in languages:
+        _chosen(language, names)
+    return tuple(
+        Direction(source_language="source", target_language=name, tags=(language_tag(name),))
+        for name in names
+    )
+
+
+def _without_forced_code(options: HuggingfaceOptions, codes: set[int]) -> HuggingfaceOptions:
+    """The options without a language that every output begins with: it is chosen here."""
+    forced = options.values.get("forced_bos_token_id")
+    if forced not in codes:
+        return options
+    values = {
+        name: value for name, value in options.values.items() if name != "forced_bos_token_id"
+    }
+    return HuggingfaceOptions(values, options.where, prefix="")

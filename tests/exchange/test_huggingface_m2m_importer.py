@@ -1,0 +1,270 @@
+"""M2M-100 and NLLB-200 as Hugging Face's own program computes them."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+from imported_models import built
+from torch import Tensor
+
+import dragoman
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.importing import import_model, importer_from, importer_of
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
+
+transformers = pytest.importorskip("transformers")
+
+NLLB_CODES = ["deu_Latn", "eng_Latn", "kor_Hang", "zho_Hans", "zho_Hant"]
+LINES = ["the little house by the lake", "ein kleines Haus am See", "das Wetter ist gut", "a b c"]
+SOURCES = ["the house", "a little lake", "das", "Wetter am See 7"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A random model, saved as its toolkit saves it."""
+
+    folder: Path
+    model: Any
+    codes: dict[str, int]
+    """The row of the code of each language."""
+    rows: dict[str, int]
+    """The row of each piece of text."""
+
+    def source(self, language: str, pieces: list[str]) -> list[int]:
+        return [self.codes[language], *(self.rows.get(piece, 3) for piece in pieces), 2]
+
+
+def trained_spm() -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES * 5), model_writer=model, vocab_size=60,
+        model_type="bpe", hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+    return model.getvalue()
+
+
+def random_model(size: int, **settings: Any) -> Any:
+    torch.manual_seed(1)
+    config = transformers.M2M100Config(
+        **{
+            "vocab_size": size, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2,
+            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 24,
+            "decoder_ffn_dim": 24, "max_position_embeddings": 64, "init_std": 0.3, **settings,
+        }
+    )  # fmt: skip
+    return transformers.M2M100ForConditionalGeneration(config).eval()
+
+
+def nllb(folder: Path, **settings: Any) -> Made:
+    """NLLB: ids follow from sentencepiece's, codes from the map of special tokens."""
+    spm = trained_spm()
+    processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
+    pieces = [processor.id_to_piece(number) for number in range(3, len(processor))]
+    rows = {piece: row for row, piece in enumerate(pieces, 4)}
+    codes = {code: row for row, code in enumerate(NLLB_CODES, 4 + len(pieces))}
+    size = 4 + len(pieces) + len(codes) + 3  # <mask> and rows that nothing uses
+    model = random_model(size, **settings)
+    model.save_pretrained(folder)
+    (folder / "sentencepiece.bpe.model").write_bytes(spm)
+    special = {"additional_special_tokens": [*NLLB_CODES, "<mask>"]}
+    (folder / "special_tokens_map.json").write_text(json.dumps(special))
+    return Made(folder, model, codes, rows)
+
+
+def m2m100(folder: Path, **settings: Any) -> Made:
+    """M2M-100, with the files of its own tokenizer."""
+    spm = trained_spm()
+    processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
+    pieces = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces += [processor.id_to_piece(number) for number in range(3, len(processor))]
+    folder.mkdir()
+    files = folder / "own.json", folder / "own.model"
+    files[0].write_text(json.dumps({piece: row for row, piece in enumerate(pieces)}))
+    files[1].write_bytes(spm)
+    tokenizer = transformers.M2M100Tokenizer(str(files[0]), str(files[1]))
+    tokenizer.save_pretrained(folder)
+    for file in files:
+        file.unlink()
+    codes = {code: tokenizer.get_lang_id(code) for code in tokenizer.lang_code_to_id}
+    model = random_model(len(pieces) + len(codes) + 8, **settings)
+    model.save_pretrained(folder)
+    return Made(folder, model, codes, {piece: row for row, piece in enumerate(pieces)})
+
+
+@pytest.fixture(scope="module", params=["nllb", "m2m100"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    make = {"nllb": nllb, "m2m100": m2m100}[request.param]
+    return make(tmp_path_factory.mktemp("m2m") / "model")
+
+
+def pair(made: Made) -> tuple[str, str]:
+    return ("eng_Latn", "deu_Latn") if "eng_Latn" in made.codes else ("en", "de")
+
+
+def theirs(made: Made, source: list[int], language: str, target: list[int]) -> Tensor:
+    """Logits behind the code of the language, ``(target + 1, rows)``."""
+    decoder = torch.tensor([[2, made.codes[language], *target]])
+    with torch.inference_mode():
+        return made.model(torch.tensor([source]), decoder_input_ids=decoder).logits[0, 1:]
+
+
+def test_logits_are_those_of_the_original(made: Made) -> None:
+    read = importer_from("huggingface-m2m100").read(made.folder, (None, None))
+    model, vocabulary = built(read), read.vocabularies.target
+    from_, into = pair(made)
+    tags = vocabulary.ids([f"<2{into}>", f"<2{from_}>"])
+    ours = {piece: number for number, piece in enumerate(vocabulary.pieces(range(len(vocabulary))))}
+    shared = [piece for piece in made.rows if piece in ours and made.rows[piece] > 3]
+    assert len(shared) > 30
+    columns = [ours[piece] for piece in shared], [made.rows[piece] for piece in shared]
+    for text in SOURCES:
+        pieces = vocabulary.pieces(vocabulary.encode(text))
+        assert set(pieces) <= {*made.rows, "<unk>"}
+        ids = torch.tensor([[*tags, *vocabulary.ids(pieces), EOS]])
+        target = shared[3:9]
+        expected = theirs(
+            made, made.source(from_, pieces), into, [made.rows[one] for one in target]
+        )
+        with torch.inference_mode():
+            memory = model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
+            inputs = torch.tensor([[BOS, *(ours[one] for one in target)]])
+            hidden, _ = model.decode(inputs, memory, model.start(memory))
+            found = model.logits(hidden)[0]
+        torch.testing.assert_close(
+            found[:, columns[0]], expected[:, columns[1]], atol=1e-4, rtol=1e-4
+        )
+
+
+def test_greedy_texts_are_those_of_the_original(made: Made, tmp_path: Path) -> None:
+    from_, into = pair(made)
+    report = import_model(made.folder, tmp_path / "ours")
+    assert report.toolkit == "huggingface-m2m100"
+    names = {row: piece for piece, row in made.rows.items()}
+    never = [
+        [row] for row in range(made.model.config.vocab_size) if row not in names or row in {0, 1, 3}
+    ]
+    expected = []
+    spm = sentencepiece.SentencePieceProcessor(str(made.folder / "sentencepiece.bpe.model"))
+    for text in SOURCES:
+        source = made.source(from_, spm.encode(text, out_type=str))
+        with torch.inference_mode():
+            (found,) = made.model.generate(
+                torch.tensor([source]), forced_bos_token_id=made.codes[into], num_beams=1,
+                do_sample=False, max_length=14, bad_words_ids=never,
+            )  # fmt: skip
+        pieces = [names[int(row)] for row in found[2:] if int(row) != 2]
+        expected.append(spm.decode(pieces))
+    options = {"source_language": from_, "target_language": into}
+    with dragoman.load(tmp_path / "ours", **options) as translator:
+        assert (
+            translator.translate(SOURCES, beam=1, maximum_length=12, degenerate="keep") == expected
+        )
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("languages")
+    nllb(folder / "nllb")
+    import_model(folder / "nllb", folder / "ours")
+    return folder / "ours"
+
+
+class TestLanguages:
+    @pytest.mark.parametrize(
+        ("short", "names"),
+        [
+            (("en", "ko"), ("eng_Latn", "kor_Hang")),
+            (("de", "zh"), ("deu_Latn", "zho_Hans")),
+            (("eng_Latn", "zh-Hant"), ("eng_Latn", "zho_Hant")),
+        ],
+    )
+    def test_short_codes_mean_the_models_own(
+        self, ours: Path, short: tuple[str, str], names: tuple[str, str]
+    ) -> None:
+        found = []
+        for source, target in (short, names):
+            options = {"source_language": source, "target_language": target}
+            with dragoman.load(ours, **options) as translator:
+                found.append((translator.tags, translator.translate(["the house"])))
+        assert found[0] == found[1]
+        assert found[0][0] == (f"<2{names[1]}>", f"<2{names[0]}>")
+
+    def test_both_must_be_told(self, ours: Path) -> None:
+        with pytest.raises(ConfigError, match="told the source language; name it with --from"):
+            dragoman.load(ours, target_language="ko")
+        with pytest.raises(ConfigError, match="told the target language; name it with --to"):
+            dragoman.load(ours, source_language="ko")
+
+    @pytest.mark.parametrize("side", ["source_language", "target_language"])
+    def test_unknown_ones_are_refused(self, ours: Path, side: str) -> None:
+        languages = {"source_language": "en", "target_language": "ko", side: "fr"}
+        with pytest.raises(
+            ConfigError, match=r"does not translate (from|into) fr; languages there"
+        ):
+            dragoman.load(ours, **languages)
+
+
+class TestSpecialCases:
+    def test_weights_in_half_precision_and_shards(self, tmp_path: Path) -> None:
+        made = nllb(tmp_path / "nllb")
+        made.model.half().save_pretrained(tmp_path / "nllb", max_shard_size="20KB")
+        (tmp_path / "nllb" / "model.safetensors").unlink()
+        read = importer_from("huggingface-m2m100").read(made.folder, (None, None))
+        expected = made.model.float().model.shared.weight
+        row = made.rows["▁the"]
+        (number,) = read.vocabularies.source.ids(["▁the"])
+        found = read.weights["source_embedding.weight"][number]
+        assert sorted(found.tolist()) == pytest.approx(sorted(expected[row].tolist()))
+
+    def test_a_forced_language_is_no_language_of_every_output(self, tmp_path: Path) -> None:
+        made = nllb(tmp_path / "nllb")
+        file = made.folder / "generation_config.json"
+        values = json.loads(file.read_text()) | {"forced_bos_token_id": made.codes["kor_Hang"]}
+        file.write_text(json.dumps(values))
+        importer_from("huggingface-m2m100").read(made.folder, (None, None))
+        file.write_text(json.dumps(values | {"forced_bos_token_id": 9}))
+        with pytest.raises(ConfigError, match="forced_bos_token_id: 9 begins every output"):
+            importer_from("huggingface-m2m100").read(made.folder, (None, None))
+
+    def test_unscaled_embeddings(self, tmp_path: Path) -> None:
+        nllb(tmp_path / "nllb", scale_embedding=False)
+        read = importer_of(tmp_path / "nllb").read(tmp_path / "nllb", (None, None))
+        assert not read.config.model.embedding.scale_embeddings  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize(
+        ("name", "content", "problem"),
+        [
+            ("special_tokens_map.json", "{}", "lists the codes of its languages"),
+            ("sentencepiece.bpe.model", "x", "not a sentencepiece model"),
+            ("config.json", '{"model_type": "t5"}', "expected 'm2m_100'"),
+            ("model.safetensors", "x", "model.safetensors"),
+        ],
+    )
+    def test_what_is_damaged_is_named(
+        self, tmp_path: Path, name: str, content: str, problem: str
+    ) -> None:
+        nllb(tmp_path / "nllb")
+        for file in ("tokenizer_config.json", "tokenizer.json"):
+            (tmp_path / "nllb" / file).unlink(missing_ok=True)
+        (tmp_path / "nllb" / name).write_text(content)
+        with pytest.raises(DataError, match=problem):
+            import_model(tmp_path / "nllb", tmp_path / "ours", toolkit="huggingface-m2m100")
+        assert not (tmp_path / "ours").exists()
+
+    def test_a_vocabulary_of_another_model(self, tmp_path: Path) -> None:
+        nllb(tmp_path / "nllb")
+        random_model(40).save_pretrained(tmp_path / "nllb")
+        with pytest.raises(DataError, match="the model has 40; they do not belong together"):
+            import_model(tmp_path / "nllb", tmp_path / "ours")
+
+    def test_a_language_that_it_lacks(self, tmp_path: Path) -> None:
+        nllb(tmp_path / "nllb")
+        with pytest.raises(ConfigError, match="no language fra_Latn"):
+            import_model(tmp_path / "nllb", tmp_path / "x", languages=("eng_Latn", "fra_Latn"))
