@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import call, one_error
 from hub_server import HubServer, hub_server
+from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, DownloadError
 from dragoman.exchange.hub import fetch, is_hub_name, needed_files, push
+from dragoman.exchange.hub_card import front_matter
+from dragoman.text.examples import Direction
 
 hub = pytest.importorskip("huggingface_hub")
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -114,3 +119,36 @@ def test_a_model_is_published_with_a_card_that_the_hub_reads(
     assert card.text.strip() == "# en to de"
     with pytest.raises(ConfigError, match="without @revision"):
         push(model, "me/mine@v1", matter)
+
+
+def test_a_model_is_imported_by_its_name(server: HubServer, tmp_path: Path) -> None:
+    server.add("org/opus", Path(__file__).parent / "models" / "huggingface_marian" / "shared")
+    outcome = call("import", "hf:org/opus", "--output", tmp_path / "ours")
+    assert outcome.code == 0, outcome.err
+    card = (tmp_path / "ours" / "README.md").read_text("utf-8")
+    assert f"from hf:org/opus at revision {server.commit('org/opus')}" in card
+    message = one_error(call("import", "hf:org/none", "--output", tmp_path / "no"), 9)
+    assert "hf:org/none: no such model" in message
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_run_is_pushed_with_its_scores(server: HubServer, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    directions = (Direction(source_language="en", target_language="de"),)
+    save_tiny_model(run / "model", directions=directions)
+    (run / "config.yaml").write_bytes((run / "model" / "config.yaml").read_bytes())
+    score = {"name": "BLEU", "value": 31.257, "signature": "nrefs:1|tok:13a"}
+    scores = {"checkpoints": ["step-1"], "test": {"loss": 1.5, "bleu": score}}
+    (run / "scores.json").write_text(json.dumps(scores))
+    outcome = call("push", run, "me/mine", "--licence", "cc-by-4.0", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["address"].startswith(server.address)
+    card = hub.ModelCard(server.repositories["me/mine"]["README.md"].decode())
+    assert (card.data.language, card.data.license) == (["en", "de"], "cc-by-4.0")
+    (result,) = card.data.eval_results
+    assert (result.dataset_name, result.metric_type) == ("test", "bleu")
+    assert result.metric_value == 31.26
+    assert front_matter(run / "model", "mit").keys() == {
+        "language", "license", "library_name", "tags", "pipeline_tag",
+    }  # fmt: skip

@@ -33,7 +33,7 @@ from dragoman.cli.commands.distill import distill
 from dragoman.cli.commands.embed import embed
 from dragoman.cli.commands.evaluation import evaluate
 from dragoman.cli.commands.filter import filter_
-from dragoman.cli.commands.foreign_models import export, import_foreign
+from dragoman.cli.commands.foreign_models import export, import_foreign, push
 from dragoman.cli.commands.init import init
 from dragoman.cli.commands.inspection import cost, doctor, recipes
 from dragoman.cli.commands.install import install, pack
@@ -109,7 +109,7 @@ for _command in (
     *(embed, compare, terms, segments, align_words, show, cost),
     *(bulk, recipes, corpora),
     *(serve, keys, corrections),
-    *(install, pack, import_foreign, export),
+    *(install, pack, import_foreign, export, push),
 ):
     commands.add_command(_command)
 

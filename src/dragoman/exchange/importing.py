@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.architectures import architecture
+from dragoman.exchange.hub import fetch, is_hub_name
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, build_model, save_model
@@ -67,7 +68,8 @@ def import_model(
     """Write a model of another toolkit as a model directory of our own.
 
     Args:
-        path: a directory or file as the toolkit leaves it.
+        path: a directory or file as the toolkit leaves it, or a name on the Hugging Face Hub, such
+            as ``hf:org/name``, which is fetched.
         output: a directory that does not exist.
         toolkit: one of :data:`IMPORTERS`; recognised if not given.
         languages: of source and target, where the files do not say them; they win.
@@ -77,7 +79,17 @@ def import_model(
         if language is not None and not _LANGUAGE.fullmatch(language):
             raise ConfigError(f"{language!r:.80} is {_NO_LANGUAGE}")
     with new_output(output, "name a directory that does not"):
-        return _import(path, output, toolkit, languages, tell)
+        fetched = fetch(str(path), tell) if is_hub_name(path) else None
+        path = path if fetched is None else fetched.path
+        importer = importer_of(path) if toolkit is None else importer_from(toolkit)
+        if not path.exists():
+            raise DataError(f"{path}: no such file or directory")
+        tell(f"reading {path} as a model of {importer.name}")
+        found = importer.read(path, languages)
+        if fetched is not None:
+            origin = f"{found.origin}, from hf:{fetched.name} at revision {fetched.revision}"
+            found = replace(found, origin=origin, licence=found.licence or fetched.licence)
+        return _write(found, path, output, importer.name)
 
 
 def importer_from(toolkit: str) -> Importer:
@@ -93,8 +105,8 @@ def importer_of(path: Path) -> Importer:
     """The importer that recognises a directory or file by the names of its files."""
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
-    importers = [importer for importer in _usable() if importer.recognises(path)]
-    if not importers:
+    found = [importer for importer in _usable() if importer.recognises(path)]
+    if not found:
         if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
             raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
         if (kind := architecture(path)) is not None:
@@ -106,10 +118,10 @@ def importer_of(path: Path) -> Importer:
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
             f"--from: {', '.join(IMPORTERS)}"
         )
-    if len(importers) > 1:
-        names = ", ".join(importer.name for importer in importers)
+    if len(found) > 1:
+        names = ", ".join(importer.name for importer in found)
         raise ConfigError(f"{path}: may be a model of {names}; say which with --from")
-    return importers[0]
+    return found[0]
 
 
 def _usable() -> Iterator[Importer]:
@@ -119,19 +131,9 @@ def _usable() -> Iterator[Importer]:
             yield importer_from(toolkit)
 
 
-def _import(
-    path: Path,
-    output: Path,
-    toolkit: str | None,
-    languages: Languages,
-    tell: Callable[[str], object],
-) -> ImportReport:
-    importer = importer_of(path) if toolkit is None else importer_from(toolkit)
-    if not path.exists():
-        raise DataError(f"{path}: no such file or directory")
-    tell(f"reading {path} as a model of {importer.name}")
-    theirs = importer.read(path, languages)
-    config = _with_symbols(_with_direction(theirs.config), theirs.vocabularies.target)
+def _write(found: ForeignModel, path: Path, output: Path, toolkit: str) -> ImportReport:
+    """Check a model that was read from ``path``, and write it."""
+    config = _with_symbols(_with_direction(found.config), found.vocabularies.target)
     for language, side in ((config.source_language, "from"), (config.target_language, "to")):
         if not _LANGUAGE.fullmatch(language):
             raise DataError(
@@ -139,18 +141,18 @@ def _import(
                 f"name the right one with --{side}-language"
             )
     _check_usable(config, path)
-    weights = _checked(theirs, path)
+    weights = _checked(found, path)
     parameters = sum(tensor.numel() for tensor in weights.values())
     report = ImportReport(
-        toolkit=importer.name,
-        origin=theirs.origin,
+        toolkit=toolkit,
+        origin=found.origin,
         source_language=config.source_language,
         target_language=config.target_language,
         parameters=parameters,
-        notes=theirs.notes,
+        notes=found.notes,
     )
-    card = _card(config, theirs, report)
-    save_model(output, config, theirs.vocabularies, weights, card=card)
+    card = _card(config, found, report)
+    save_model(output, config, found.vocabularies, weights, card=card)
     return report
 
 
@@ -185,30 +187,30 @@ def _check_usable(config: SavedConfig, path: Path) -> None:
         raise DataError(f"{path}: cannot be kept: {problem}; correct its files") from error
 
 
-def _checked(theirs: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
+def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
     """The weights as a model of this configuration has them."""
-    model = build_model(theirs.config.model, theirs.vocabularies)
+    model = build_model(found.config.model, found.vocabularies)
     try:
-        load_weights(model, theirs.weights, path)
+        load_weights(model, found.weights, path)
     except SavedError as error:
         raise DataError(f"{error}; its files do not belong together") from error
     return {name: tensor.detach() for name, tensor in weights_of(model).items()}
 
 
-def _card(config: SavedConfig, theirs: ForeignModel, report: ImportReport) -> str:
+def _card(config: SavedConfig, found: ForeignModel, report: ImportReport) -> str:
     """The ``README.md`` of an imported model, as Markdown."""
     title = f"# {config.source_language} to {config.target_language}"
     use = usage("MODEL", config)
-    licence = theirs.licence or "not stated in its files; look it up before you share the model"
+    licence = found.licence or "not stated in its files; look it up before you share the model"
     parts = [
         title,
         f"A translation model of the family `{config.model.family}` with {report.parameters:,} "
         f"parameters, imported by Dragoman from {report.toolkit}.",
-        f"Origin: {theirs.origin}.",
+        f"Origin: {found.origin}.",
         f"```\n{use}\n```",
         f"Licence: {licence}.",
     ]
-    if theirs.notes:
-        notes = "\n".join(f"- {note}" for note in theirs.notes)
+    if found.notes:
+        notes = "\n".join(f"- {note}" for note in found.notes)
         parts.append(f"## What is different here\n\n{notes}")
     return "\n\n".join(parts) + "\n"

@@ -294,6 +294,9 @@ def usage(model: str | Path, config: SavedConfig) -> str:
         return f"dragoman score {in_shell(model)} text.txt"
     if config.search.get("grammar") == "trees":
         return f"dragoman parse {in_shell(model)} < input.txt"
+    if config.names_source:
+        source, target = target_languages(config)[:2]
+        return f"dragoman translate {in_shell(model)} --from {source} --to {target} < input.txt"
     translated = [
         direction
         for direction in config.directions

@@ -1,4 +1,4 @@
-"""The commands ``dragoman export`` and ``dragoman import``: models of other programs."""
+"""The commands ``dragoman export``, ``import`` and ``push``: models of and for other programs."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
 
 
 @click.command("import")
-@click.argument("path", metavar="DIRECTORY_OR_FILE", type=PATH)
+@click.argument("path", metavar="DIRECTORY_OR_FILE|hf:NAME", type=PATH)
 @declare.options("""
-    --from: huggingface-marian | fairseq | joeynmt | opennmt | sockeye | argos as toolkit
+    --from: huggingface-marian | huggingface-m2m100 | fairseq | joeynmt | opennmt | \
+sockeye | argos as toolkit
         Toolkit that the model is from; recognised by its files if not given.
     --from-language TAG
         Source language, if the files do not say it.
@@ -77,12 +78,17 @@ def import_foreign(
 ) -> None:
     """Write a model of another toolkit as a model of your own.
 
+    A name such as hf:org/model, or hf:org/model@revision, is fetched from the Hugging Face Hub,
+    whose own variables apply (HF_TOKEN, HF_HOME, HF_HUB_OFFLINE); the card notes the revision.
+
     It then translates, adapts, serves and exports like any other.  Nothing in the files is run: a
     checkpoint that holds more than data is refused.  The model's README.md names its origin, its
     licence if the files state one, and what is different here.
 
     \b
-    Examples: OPUS-MT as published; a checkpoint of fairseq with its dictionaries
+    Examples: NLLB by its name on the Hugging Face Hub; OPUS-MT as published; a checkpoint of
+    fairseq with its dictionaries
+      dragoman import hf:facebook/nllb-200-distilled-600M --output models/nllb
       dragoman import opus-mt-en-de --output models/en-de
       dragoman import checkpoints/ --from fairseq --from-language en --to-language de \\
         --output models/en-de
@@ -100,3 +106,36 @@ def import_foreign(
     click.echo(f"{output}: {direction}, {report.parameters:,} parameters, from {report.origin}")
     for note in report.notes:
         click.echo(f"  {note}")
+
+
+@click.command()
+@click.argument("model", type=MODEL)
+@click.argument("name", metavar="ORG/NAME")
+@declare.options("""
+    --licence ID required
+        Licence of the model, such as cc-by-4.0; what its text and its parent models demand
+        of it stands in its README.md.
+    --private
+        Make a new repository that only its owner sees.
+""")
+@json_option
+def push(model: Path, name: str, licence: str, *, private: bool, as_json: bool) -> None:
+    """Publish MODEL on the Hugging Face Hub as ORG/NAME, with its card.
+
+    The card's front matter has the languages, the licence and the scores, so that the Hub lists the
+    model where people look for it.  Set HF_TOKEN to a token that may write.
+
+    \b
+    Example:
+      dragoman push runs/my me/en-de-interfaces --licence cc-by-4.0
+    """
+    from dragoman.exchange.hub import push as published
+    from dragoman.exchange.hub_card import front_matter
+    from dragoman.saved.model import model_directory
+    from dragoman.workflows.results import print_json
+
+    address = published(model_directory(model), name, front_matter(model, licence), private=private)
+    if as_json:
+        print_json({"model": str(model), "address": address})
+        return
+    click.echo(f"{model}: published, {address}")
