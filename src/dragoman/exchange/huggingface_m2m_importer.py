@@ -136,19 +136,10 @@ class _M2MTransformer(ForeignTransformer):
                 f"width {d_model}; they do not belong together"
             )
         return {
-            "encoder_layers": options.of_type("encoder_layers", int),
-            "decoder_layers": options.of_type("decoder_layers", int),
-            "d_model": d_model,
-            "heads": options.of_both("attention_heads"),
-            "d_ff": options.of_both("ffn_dim"),
-            "activation": options.activation(),
-            "attention_bias": True,
+            **options.settings(),
             "norm": "pre",
             "scale_embeddings": options.of_type("scale_embedding", bool, True),
             "language_tags": "decoder_second",
-            "dropout": options.of_type("dropout", float, 0.1),
-            "attention_dropout": options.of_type("attention_dropout", float, 0.0),
-            "feed_forward_dropout": options.of_type("activation_dropout", float, 0.0),
         }
 
     @override
