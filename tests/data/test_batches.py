@@ -15,13 +15,13 @@ from stores import random_pairs, write_store
 
 from dragoman.core.errors import ConfigError
 from dragoman.data import batches as batches_module
-from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefetch
+from dragoman.data.batches import Batch, Batches, make_batch, pad_sources
+from dragoman.data.prefetch import Prefetch
 from dragoman.data.store import Store
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import corpora_folder
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, VocabularyConfig
+from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies as train
 
 Pairs = list[tuple[list[int], list[int]]]
@@ -307,7 +307,7 @@ def test_batches_can_be_prefetched(
     store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
 ) -> None:
     batches = Batches(store_of(pairs_of(200)), 100, seed=1)
-    with prefetch(batches.epoch(0), depth=2) as ahead:
+    with Prefetch(batches.epoch(0), depth=2) as ahead:
         assert all(map(equal, flat(ahead), flat(batches.epoch(0))))
 
 

@@ -9,8 +9,7 @@ from stores import write_store
 
 from dragoman.data import store as stores
 from dragoman.data.vocabularies import counted_pieces
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 ENGLISH = [[5, 5, 5, 6, 8], [5, 6, 8, 8, 11]]

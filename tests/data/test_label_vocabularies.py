@@ -12,8 +12,7 @@ from dragoman.data.vocabularies import Parent, prepare_vocabularies
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.labels import labels_of
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 CONFIG = VocabularyConfig(size=10)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.prefetch import prefetch
+from dragoman.data.prefetch import Prefetch
 
 
 def threads() -> list[threading.Thread]:
@@ -25,11 +25,11 @@ def wait_for_no_threads() -> None:
 
 @given(st.lists(st.integers(), max_size=20), st.integers(1, 5))
 def test_items_come_in_order(items: list[int], depth: int) -> None:
-    assert list(prefetch(items, depth)) == items
+    assert list(Prefetch(items, depth)) == items
 
 
 def test_an_ended_iterator_stays_ended() -> None:
-    items = prefetch([1])
+    items = Prefetch([1])
     assert next(items) == 1
     for _ in range(2):
         with pytest.raises(StopIteration):
@@ -42,7 +42,7 @@ def test_an_exception_comes_at_its_place() -> None:
         yield 2
         raise KeyError("gone")
 
-    items = prefetch(failing())
+    items = Prefetch(failing())
     assert [next(items), next(items)] == [1, 2]
     with pytest.raises(KeyError, match="gone"):
         next(items)
@@ -61,7 +61,7 @@ def test_work_runs_ahead_by_depth_and_no_further() -> None:
                 reached.set()
             yield i
 
-    with prefetch(items(), depth=3) as ahead:
+    with Prefetch(items(), depth=3) as ahead:
         assert reached.wait(60)  # three wait, the fourth has been made
         time.sleep(0.05)
         assert done == [0, 1, 2, 3]
@@ -78,7 +78,7 @@ def test_closing_early_ends_thread_and_source() -> None:
         finally:
             closed.set()
 
-    items = prefetch(endless(), depth=2)
+    items = Prefetch(endless(), depth=2)
     assert next(items) == 1
     items.close()
     items.close()  # twice does no harm
@@ -89,14 +89,14 @@ def test_closing_early_ends_thread_and_source() -> None:
 
 
 def test_leaving_a_block_closes() -> None:
-    with pytest.raises(RuntimeError), prefetch(iter(int, 1)) as items:
+    with pytest.raises(RuntimeError), Prefetch(iter(int, 1)) as items:
         assert next(items) == 0
         raise RuntimeError
     assert not threads()
 
 
 def test_forgetting_the_iterator_closes() -> None:
-    items = prefetch(iter(int, 1))
+    items = Prefetch(iter(int, 1))
     next(items)
     del items
     gc.collect()

@@ -22,8 +22,7 @@ from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, held_
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
+from dragoman.text.vocabularies import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 Corpus = Callable[..., CorpusPart]

@@ -20,8 +20,7 @@ from dragoman.data.resampling import Pool, Sampler, SamplerApart, resample
 from dragoman.data.store import Store
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK
+from dragoman.text.vocabularies import UNK, Vocabularies
 
 
 def test_what_is_unknown_too_long_or_empty_stays(vocabularies: Vocabularies) -> None:

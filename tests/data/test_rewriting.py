@@ -17,9 +17,8 @@ from dragoman.data.rewriting import Rewriter
 from dragoman.data.store import Store
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import EOS, PAD, UNK, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")

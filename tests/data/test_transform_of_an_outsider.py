@@ -19,7 +19,7 @@ from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.transforms import GROUP
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 PLUG_IN = """

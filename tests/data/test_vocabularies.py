@@ -16,8 +16,7 @@ from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
 from dragoman.text.corpora.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import (
     train_vocabularies,
     train_weighted_vocabularies,

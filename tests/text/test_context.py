@@ -15,8 +15,7 @@ from dragoman.text.context import ContextConfig, ContextFitter, ContextReader, C
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 BOTH = ContextConfig(target=True)

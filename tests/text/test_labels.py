@@ -16,7 +16,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.labels import label_vocabulary, labels_of, unknown_label
 from dragoman.text.tags import label_problem
-from dragoman.text.vocabularies.vocabulary import EOS, UNK
+from dragoman.text.vocabularies import EOS, UNK
 
 words = st.text(st.sampled_from("ab1-_é한."), min_size=1, max_size=6)
 

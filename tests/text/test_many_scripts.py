@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.text.corpora.cleaning import normalize
 from dragoman.text.public_corpora import corpora_folder
-from dragoman.text.vocabularies.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabularies import UNK, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 UDHR = corpora_folder() / "udhr/udhr.tsv.gz"

@@ -13,8 +13,8 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.text.corpora.cleaning import normalize
 from dragoman.text.formats import Pair
+from dragoman.text.vocabularies import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 

@@ -37,8 +37,7 @@ from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link, LinkCheck, read_alignments, word_count
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
+from dragoman.text.vocabularies import EOS, PAD, Vocabularies, Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +126,6 @@ def _open(directory: Path) -> Store | None:
 def _aligned_pairs(
     part: CorpusPart, cleaning: CleaningConfig, held_out: frozenset[int]
 ) -> Iterator[_Aligned]:
-    """The pairs that cleaning keeps, each with its links."""
     last: list[tuple[Pair, list[Link]]] = []  # the latest pair given to cleaning
 
     def raw_pairs() -> Iterator[Pair]:

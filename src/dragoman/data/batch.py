@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.core.ranges import IntArray, flattened
 from dragoman.data.rewriting import Sentences
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
+from dragoman.text.vocabularies import BOS, EOS, PAD
 
 
 @dataclass(frozen=True)

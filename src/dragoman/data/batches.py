@@ -18,7 +18,6 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.ranges import IntArray
 from dragoman.data.batch import Batch, assemble, make_batch, pad_sources, real_ids
 from dragoman.data.grouping import DeviceTokens, divide, group_by_length
-from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
 from dragoman.data.resampling import (
     POOL_BATCHES,
@@ -31,9 +30,9 @@ from dragoman.data.rewriting import Rewriter, Sentences
 from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
-__all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_ids"]
+__all__ = ["Batch", "Batches", "make_batch", "pad_sources", "real_ids"]
 
 
 # Rows are grouped by length within windows of this many, drawn from blocks that follow each other
@@ -218,7 +217,6 @@ class Batches:
         return pools[number + 1]
 
     def _sampled(self, step: SampledBatch) -> list[Batch]:
-        """This rank's batches of a step with resampled pieces."""
         sides = step.source, step.target
         starts = [np.concatenate([[0], np.cumsum(lengths)]) for _, lengths in sides]
         return [
@@ -230,7 +228,6 @@ class Batches:
         ]
 
     def _assemble(self, rows: IntArray, source: Sentences, target: Sentences) -> Batch:
-        """A batch of rows of the store."""
         parts = torch.from_numpy(self._store.part_numbers(rows))
         return replace(assemble(rows, source, target), parts=parts)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dragoman.core.processes import WorkerPool
 from dragoman.core.ranges import IntArray, flattened
 from dragoman.text.context import ContextConfig, ContextFitter
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 Ids = npt.NDArray[np.int32]
 

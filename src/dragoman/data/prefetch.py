@@ -11,22 +11,14 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-def prefetch(items: Iterable[Item], depth: int = 4) -> Prefetch[Item]:
-    """Iterate over ``items`` with up to ``depth`` of them computed ahead.
+class Prefetch(Iterator[Item]):
+    """Iterates over ``items`` with up to ``depth`` of them computed ahead.
 
     An exception in ``items`` is raised at its place in the order.  Leaving a ``with`` block,
-    :meth:`Prefetch.close`, or dropping the iterator stops the thread.
-
-    Args:
-        depth: maximum number of finished items that wait.
+    :meth:`close`, or dropping the iterator stops the thread.
     """
-    return Prefetch(items, depth)
 
-
-class Prefetch(Iterator[Item]):
-    """The iterator returned by :func:`prefetch`."""
-
-    def __init__(self, items: Iterable[Item], depth: int) -> None:
+    def __init__(self, items: Iterable[Item], depth: int = 4) -> None:
         assert depth > 0, "depth counts the items that may wait"
         self._buffer: _Buffer[Item] = _Buffer(depth)
         # The thread must not hold ``self``, or an abandoned iterator would never be collected.

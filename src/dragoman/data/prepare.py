@@ -35,7 +35,7 @@ from dragoman.text.corpora.cleaning_report import CountedLines, PartReport
 from dragoman.text.corpora.corpus import part_labels
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 REPORT = "report.json"
 _FILES = FILE_NAMES | {REPORT}
@@ -195,7 +195,6 @@ def chunk_of(part: int, pairs: list[Example], read: int, context: ContextConfig 
 
 
 def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
-    """Report pairs that cleaning kept and encoding dropped."""
     for reason, lines in (("too many pieces", encoded.too_long), ("no pieces", encoded.empty)):
         for line in lines:
             report.dropped.setdefault(reason, CountedLines()).add(line)

@@ -24,8 +24,7 @@ from dragoman.core.ranges import IntArray, gathered, starts_of
 from dragoman.data.grouping import group_by_length, halve_until
 from dragoman.data.rewriting import Rewriter, Sentences
 from dragoman.data.store import Side, Store, take
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
+from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary
 
 # Number of batches that are regrouped together: enough sentences that little is padded, few enough
 # that training need not wait for them.

@@ -20,8 +20,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
+from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary
 
 Sentences = tuple[npt.NDArray[np.integer], IntArray]
 """Ids one sentence after another, and the length of each."""
@@ -100,7 +99,6 @@ class Rewriter:
         }
 
     def _head(self, tags: tuple[str, ...]) -> list[int]:
-        """Ids of ``tags``."""
         if tags not in self._heads:
             self._heads[tags] = self._vocabularies.source.encode(tagged(tags, ""))
         return self._heads[tags]
@@ -180,7 +178,6 @@ class Rewriter:
                 yield _Row(place, part, ids, targets[place], before, after)
 
     def _encoded(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[int], list[int]]]:
-        """Rows with the ids of their changed sides."""
         changes = [(row, row.before if row.is_torn else row.after) for row in rows]
         sources = _split_again(
             self._vocabularies.source,

@@ -27,10 +27,10 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.labels import label_vocabulary
 from dragoman.text.tags import missing_tags
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.extension import extend, extend_vocabularies
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 from dragoman.text.vocabularies.vocabulary_training import (
     counted_lines,
     train_vocabulary,

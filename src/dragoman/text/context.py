@@ -21,8 +21,7 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.text.examples import Example
 from dragoman.text.tags import Tag
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import Vocabulary, is_empty
+from dragoman.text.vocabularies import Vocabularies, Vocabulary, is_empty
 
 _RANDOM_LINES = 1000  # lines from which a context is drawn
 

@@ -116,7 +116,6 @@ class _Node:
 
 
 def _nested(tags: Sequence[PlacedTag]) -> list[_Node]:
-    """Tags as trees."""
     order = sorted(range(len(tags)), key=lambda at: (tags[at].start, -tags[at].stop, at))
     roots: list[_Node] = []
     opened: list[_Node] = []

@@ -9,8 +9,9 @@ import sentencepiece
 
 from dragoman.core.errors import DataError
 from dragoman.text.tags import label_problem
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
+from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE
 
 _MOST = 10_000  # more labels are rather a column of text
 _SHOWN = 20

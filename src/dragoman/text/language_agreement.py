@@ -67,7 +67,6 @@ class LanguageAgreement:
                     yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
 
     def _unfit_set(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """Problems of a set that changes between epochs or has an untaught tag."""
         if unfit := [one.kind for one in part.transforms if not one.is_for_sets]:
             yield (
                 f"{name}: {unfit[0]} draws in each epoch, but a set that "
@@ -76,7 +75,6 @@ class LanguageAgreement:
         yield from self._unknown_tags(name, part)
 
     def _unknown_tags(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """Tags that no training text teaches."""
         lacking = missing_tags(filter(_may_be_known, part.symbols()), self.known)
         if lacking and not self.taught_before:
             there = sorted(self.known)
@@ -107,7 +105,6 @@ class LanguageAgreement:
             )
 
     def _targets_without_tag(self) -> Iterator[str]:
-        """Sources translated into several languages with the same tags."""
         targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
         for part in self._written:
             one = part.direction

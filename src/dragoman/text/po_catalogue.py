@@ -186,7 +186,6 @@ def _fields(header: PoEntry | None) -> dict[str, str]:
 
 
 def _declared(content: bytes) -> tuple[str | None, int]:
-    """The encoding in the header of a catalogue, and its line."""
     try:  # in every supported encoding, the bytes of the header are ASCII
         first = next(_Reading(content.decode("latin-1"), "latin-1").entries(), None)
     except CatalogueError:
@@ -259,7 +258,6 @@ class _Reading:
             yield from self._ended()
 
     def _ends(self, token: re.Match[str]) -> bool:
-        """Whether a token begins a new entry."""
         if not self._strings or not self._strings[-1].keyword.startswith(("msgstr", "domain")):
             return False
         if token["other"] is not None:
@@ -328,7 +326,6 @@ class _Reading:
         )
 
     def _clear(self) -> None:
-        """Forgets the comments of an entry."""
         self._flags, self._flags_start, self._previous_start = [], None, None
 
     def _unescaped(self, text: str) -> str:

@@ -112,7 +112,6 @@ def _trimmed(text: str, spans: list[tuple[int, int]]) -> Iterator[TextSpan]:
 
 
 def _cell_ends(text: str) -> list[tuple[int, int]]:
-    """The white space between the cells of each line."""
     if not _WIDE.search(text):
         return []
     found = (gap for gap in _GAP.finditer(text) if gap[0].isspace())

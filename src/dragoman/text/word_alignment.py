@@ -170,7 +170,6 @@ class _Direction:
             yield from block.best(block.shares(probabilities))
 
     def _blocks(self) -> Iterator[_Block]:
-        """The pairs in blocks of bounded size."""
         taken: list[tuple[list[int], list[int]]] = []
         cells = 0
         for pair in zip(self._sources, self._targets, strict=True):

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch
-from dragoman.data.prefetch import Prefetch, prefetch
+from dragoman.data.prefetch import Prefetch
 from dragoman.models.interface import TranslationModel
 from dragoman.training.checkpoint import Place
 from dragoman.training.schedule import between_points
@@ -148,7 +148,7 @@ class Reader:
     def take(self) -> list[Batch] | None:
         """The batches of the next step; None at the end of each epoch."""
         if self._steps is None:
-            self._steps = prefetch(_steps(self._stream, self.place))
+            self._steps = Prefetch(_steps(self._stream, self.place))
         batches, self.place = next(self._steps)
         return batches
 

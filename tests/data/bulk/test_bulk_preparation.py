@@ -21,7 +21,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 
 Parts = tuple[CorpusPart, ...]
 Files = dict[str, bytes]

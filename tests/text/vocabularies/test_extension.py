@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.vocabularies import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.extension import _Merging, _runs, extend_vocabularies, lineage
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabularies.subword_sampling import merge_all
-from dragoman.text.vocabularies.vocabulary import UNK, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 OLD = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog"]

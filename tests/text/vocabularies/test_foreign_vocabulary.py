@@ -12,6 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.text.vocabularies import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+    load_vocabulary,
+    prepare_line,
+)
 from dragoman.text.vocabularies.extension import extend_vocabularies, extensible
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
@@ -24,18 +35,8 @@ from dragoman.text.vocabularies.foreign_vocabulary import (
 )
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies, load_vocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SubwordNmt
-from dragoman.text.vocabularies.vocabulary import (
-    BOS,
-    EOS,
-    PAD,
-    UNK,
-    Vocabulary,
-    VocabularyConfig,
-    prepare_line,
-)
 
 EN = ["the old fox jumps over the dog", "a dog sees the fox's den!", "is the house old?"] * 4
 DE = ["der alte Fuchs springt über den Hund", "ein Hund sieht das Haus"] * 4

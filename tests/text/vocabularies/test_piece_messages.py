@@ -6,9 +6,9 @@ import sentencepiece
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.piece_messages import USER_DEFINED, piece_message, renamed
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabulary
 
 LINES = [("the old fox sees a dog", 1), ("a dog and the fox", 1)] * 5

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.tags import tagged
+from dragoman.text.vocabularies import UNK, Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans, words_at
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 LINES = ["a bad deed", "deaf bee", "a cab"] * 9

@@ -27,18 +27,19 @@ from trained_vocabularies import (
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.corpora.cleaning import normalize
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies, load_vocabulary
-from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import (
+from dragoman.text.vocabularies import (
     BOS,
     EOS,
     PAD,
     UNK,
+    Vocabularies,
     Vocabulary,
     VocabularyConfig,
     is_empty,
+    load_vocabulary,
     prepare_line,
 )
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 covered_text = st.text([*sorted(set("".join(ENGLISH + GERMAN))), " ", "\t", "\xa0"])

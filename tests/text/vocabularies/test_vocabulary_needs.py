@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import (
     LEAST_OCCURRENCES,
     VocabularyNeeds,

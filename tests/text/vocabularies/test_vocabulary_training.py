@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.text.examples import Example, Origin
 from dragoman.text.reservoir import tempered
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import (
     balanced_lines,
     counted_lines,

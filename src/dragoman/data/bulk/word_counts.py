@@ -30,8 +30,7 @@ from dragoman.data.bulk.shard_rows import (
 from dragoman.data.bulk.text_plan import TextPlan
 from dragoman.text.examples import Example
 from dragoman.text.lines import write_text
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabularies, Vocabulary
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
@@ -156,5 +155,4 @@ def _as_array(rows: Sequence[Any]) -> npt.NDArray[np.uint8]:
 
 @lru_cache(maxsize=1)
 def _vocabularies(path: Path) -> Vocabularies:
-    """The vocabularies of a model, opened once in each process."""
     return Vocabularies.load(path)

@@ -30,7 +30,6 @@ def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...
 
 
 def _translated_so(part: CorpusPart, train: Sequence[CorpusPart]) -> list[CorpusPart]:
-    """The training text that teaches the translations that ``part`` needs."""
     wanted = part.direction.target_language, part.direction.source_language
     return [
         one

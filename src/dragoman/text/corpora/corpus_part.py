@@ -26,7 +26,7 @@ from dragoman.text.transforms import (
     split_at_first_draw,
     transformed,
 )
-from dragoman.text.vocabularies.vocabulary import is_empty
+from dragoman.text.vocabularies import is_empty
 
 TRANSLATION = "translation"
 """The training task of parts without a `task`."""
@@ -388,6 +388,5 @@ def _label_problems(part: CorpusPart, form: Format) -> Iterator[str]:
 
 
 def _alone(part: CorpusPart) -> str:
-    """The remedy for text in one language that is named as a source."""
     copied = any(transform.kind == "copy" for transform in part.transforms)
     return "; text to copy is named as target, with its target_language" if copied else ""

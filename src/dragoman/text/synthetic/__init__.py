@@ -117,7 +117,6 @@ def as_splits(sayings: Iterable[Saying], *, dev: int, test: int) -> Splits:
 
 
 def _sayings() -> Iterator[Saying]:
-    """The whole corpus, in the order of drawing."""
     path = files(__name__) / PACKED
     try:
         with path.open("rb") as packed, bz2.open(packed, "rt", encoding="utf-8") as lines:

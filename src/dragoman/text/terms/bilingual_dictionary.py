@@ -72,7 +72,6 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _articles(index: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, str]]:
-    """Pairs of a dictd dictionary."""
     places = list(_places(index, wanted))
     base = index.name.removesuffix(_INDEX)
     beside = [index.with_name(base + suffix) for suffix in _ARTICLES]
@@ -120,7 +119,6 @@ def _number(text: str) -> int:
 
 
 def _translations(lines: list[str]) -> Iterator[str]:
-    """The single words among the translations of an article."""
     for line in lines:
         if _OTHER_LINE.match(line):
             continue

@@ -194,7 +194,6 @@ def _terms_of(entry: Element) -> dict[str, list[tuple[str, bool]]]:
 
 
 def _is_outdated(group: Element) -> bool:
-    """Whether a term is marked as deprecated or superseded."""
     for element in group.iter():
         if element.get("type") in _STATUS or local(element) in _STATUS:
             text = "".join(element.itertext()).strip().lower()

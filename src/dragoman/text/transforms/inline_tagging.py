@@ -175,7 +175,6 @@ class _Both(NamedTuple):
 
 
 def _count(rng: Random) -> int:
-    """The number of tags to try."""
     count = 1
     while count < _MOST and rng.random() < _MORE:
         count += 1
@@ -292,7 +291,6 @@ class _Injection:
 
 
 def _spans_of_symbols(text: str) -> dict[str, Range]:
-    """Positions of the tags that a text already has, with their symbols."""
     found: dict[str, Range] = {}
     for symbol in SYMBOL.finditer(text):
         if symbol["sign"] == "/t":
@@ -304,7 +302,6 @@ def _spans_of_symbols(text: str) -> dict[str, Range]:
 
 
 def _cuts(symbol: Range, span: Range, is_point: bool) -> bool:
-    """Whether a tag would begin or end within a symbol."""
     ends = span[:1] if is_point else span
     return any(symbol[0] < end < symbol[1] for end in ends)
 
@@ -314,7 +311,6 @@ def _hull(one: Range, other: Range) -> Range:
 
 
 def _relation(one: Range, other: Range) -> str:
-    """The position of a range relative to another."""
     if one == other:
         return "same"
     if one[1] <= other[0]:

@@ -310,7 +310,6 @@ class _Merging:
         return found
 
     def _count(self, place: int, sign: int) -> None:
-        """Adds the pairs of a word to the counts, or subtracts them."""
         symbols, count = self._words[place]
         for pair in pairwise(symbols):
             if len(pair[0]) + len(pair[1]) > _LONGEST_PIECE or not self._symbols.issuperset(pair):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from typing_extensions import override
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
@@ -81,8 +82,8 @@ class ListedVocabulary(Vocabulary):
         return [piece in never for piece in self.content.pieces]
 
     @cached_property
+    @override
     def fingerprint(self) -> str:
-        """See :attr:`Vocabulary.fingerprint`."""
         return _digest(self.content)
 
     def __len__(self) -> int:
@@ -95,13 +96,13 @@ class ListedVocabulary(Vocabulary):
         threads: int = 1,
         normalized: bool = False,
     ) -> list[list[int]]:
-        """Encodes many texts in a single thread; see :meth:`Vocabulary.encode_batch`."""
+        """Encodes many texts in a single thread."""
         return [[self._id(piece) for piece in self._split(prepare_line(text))] for text in texts]
 
     def split_anew(
         self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
     ) -> tuple[IntArray, IntArray]:
-        """Never possible, since a list splits in one way; see :meth:`Vocabulary.split_anew`."""
+        """Never possible, since a list splits in one way."""
         raise ConfigError(
             "vocabulary.sampling: the vocabulary is a fixed list of pieces from another toolkit, "
             "which has no subword sampling; set it to 0"
@@ -117,26 +118,25 @@ class ListedVocabulary(Vocabulary):
             yield from [part] if is_a_tag else self._splitting.split(part)
 
     def _parts(self, line: str) -> Iterator[tuple[str, bool]]:
-        """Tags, and the text between them."""
         parts = [line] if self._tag is None else self._tag.split(line)
         for number, part in enumerate(parts):
             is_a_tag = number % 2 == 1
             if part := part if is_a_tag else part.strip():
                 yield part, is_a_tag
 
+    @override
     def split(self, piece: str) -> list[int]:
-        """See :meth:`Vocabulary.split`."""
         return list(map(self._id, self._splitting.literal(piece)))
 
-    def normalized(self, text: str) -> str:
-        """See :meth:`Vocabulary.normalized`. Tags stay, without "▁"."""
+    @override
+    def normalized(self, text: str) -> str:  # tags stay, without "▁"
         return "".join(
             part if is_a_tag else self._splitting.normalized(part)
             for part, is_a_tag in self._parts(prepare_line(text))
         )
 
+    @override
     def decode(self, ids: Iterable[int]) -> str:
-        """See :meth:`Vocabulary.decode`."""
         said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
         texts: list[str] = []
         waiting: list[str] = []
@@ -155,15 +155,15 @@ class ListedVocabulary(Vocabulary):
         """The pieces as the toolkit spells them."""
         return [self.content.pieces[int(i)] for i in ids]
 
+    @override
     def surfaces(self, text: str) -> list[str]:
-        """See :meth:`Vocabulary.surfaces`."""
         found: list[str] = []
         for part, is_a_tag in self._parts(prepare_line(text)):
             found += [part] if is_a_tag else self._splitting.spelt(part)
         return found
 
+    @override
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """See :meth:`Vocabulary.ids`."""
         return [self._ids.get(piece, UNK) for piece in pieces]
 
     @property
@@ -172,23 +172,23 @@ class ListedVocabulary(Vocabulary):
         return False
 
     @cached_property
+    @override
     def tags(self) -> list[int]:
-        """See :attr:`Vocabulary.tags`."""
         return sorted(self._ids[tag] for tag in self.content.tags)
 
     @property
     def tags_alone(self) -> bool:
-        """Always, since the splitting has no tags; see :attr:`Vocabulary.tags_alone`."""
+        """Always, since the splitting has no tags."""
         return True
 
     @property
+    @override
     def sentencepiece(self) -> bytes | None:
-        """See :attr:`Vocabulary.sentencepiece`."""
         splitting = self._splitting
         return splitting.serialized if isinstance(splitting, SentencePieces) else None
 
+    @override
     def require_space_signs(self, purpose: str) -> None:
-        """See :meth:`Vocabulary.require_space_signs`."""
         if not self._splitting.marks_spaces:
             raise ConfigError(
                 f"{purpose} needs pieces that mark spaces, such as {SPACE_SIGN}word; those of this "
@@ -196,7 +196,7 @@ class ListedVocabulary(Vocabulary):
             )
 
     def save(self, path: Path | str) -> None:
-        """See :meth:`Vocabulary.save`: JSON, with a digest of its content."""
+        """Writes JSON, with a digest of its content."""
         value = {**self.content.model_dump(mode="json"), "digest": self.fingerprint}
         with atomic_write(path) as stream:
             json.dump(value, stream, ensure_ascii=False, indent=0)

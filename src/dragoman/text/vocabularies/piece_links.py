@@ -61,7 +61,6 @@ class PieceLinks:
             self.pairs += len(chunk)
 
     def _merge(self, keys: Ints, counts: npt.NDArray[np.float64]) -> None:
-        """Adds to the counts of combinations."""
         counts = np.concatenate([self._counts, counts])
         self._keys, places = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
         self._counts = np.bincount(places, counts, len(self._keys)).astype(np.float64)

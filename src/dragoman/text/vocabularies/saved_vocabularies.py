@@ -108,6 +108,5 @@ class Vocabularies(NamedTuple):
 
 
 def _file(directory: Path | str, side: str) -> Path:
-    """The file of a side, of any kind."""
     first, *others = (Path(directory) / f"vocabulary{side}{suffix}" for suffix in SUFFIXES)
     return next((path for path in (first, *others) if path.exists()), first)

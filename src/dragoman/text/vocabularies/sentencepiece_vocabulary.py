@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 import sentencepiece
+from typing_extensions import override
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
@@ -67,8 +68,8 @@ class SentencePieceVocabulary(Vocabulary):
         self._drawings: dict[float, SplitDrawing] = {}
 
     @cached_property
+    @override
     def atoms(self) -> list[bool]:
-        """Whether each piece is never split: special ones, bytes and tags."""
         processor = self._processor
         return [
             i in {PAD, UNK, BOS, EOS}
@@ -84,8 +85,8 @@ class SentencePieceVocabulary(Vocabulary):
         return any(score != round(score) for score in scores)
 
     @property
+    @override
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that identify this vocabulary (SHA-256)."""
         return hashlib.sha256(self._model).hexdigest()
 
     @property
@@ -104,6 +105,7 @@ class SentencePieceVocabulary(Vocabulary):
     def __reduce__(self) -> tuple[type[SentencePieceVocabulary], tuple[bytes]]:
         return SentencePieceVocabulary, (self._model,)
 
+    @override
     def encode_batch(
         self,
         texts: Sequence[str],
@@ -111,7 +113,6 @@ class SentencePieceVocabulary(Vocabulary):
         threads: int = 1,
         normalized: bool = False,
     ) -> list[list[int]]:
-        """See :meth:`Vocabulary.encode_batch`."""
         prepared = [
             text if normalized and SPACE_SIGN not in text else prepare_line(text) for text in texts
         ]
@@ -123,10 +124,11 @@ class SentencePieceVocabulary(Vocabulary):
             ids = [self._with_tags_alone(sentence, sentence) for sentence in ids]
         return ids
 
+    @override
     def split_anew(
         self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
     ) -> tuple[IntArray, IntArray]:
-        """See :meth:`Vocabulary.split_anew`. Tags, bytes and unknown pieces stay unchanged."""
+        # Tags, bytes and unknown pieces stay unchanged.
         return self._drawing(sampling).draw(ids, lengths, np.random.default_rng(seed))
 
     def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
@@ -137,8 +139,8 @@ class SentencePieceVocabulary(Vocabulary):
         return pieces[1:end:2] + pieces[end:]
 
     @property
+    @override
     def tags_alone(self) -> bool:
-        """See :attr:`Vocabulary.tags_alone`."""
         return self._model.endswith(TAGS_ALONE)
 
     @cached_property
@@ -151,7 +153,6 @@ class SentencePieceVocabulary(Vocabulary):
         return int(self._processor.piece_to_id(SPACE_SIGN))
 
     def _drawing(self, sampling: float) -> SplitDrawing:
-        """A sampler of splits of words into pieces of this vocabulary."""
         if sampling not in self._drawings:
             kind = UnigramSampling if self.is_unigram else BpeDropout
             process = kind(self.scores, sampling)
@@ -216,13 +217,13 @@ class SentencePieceVocabulary(Vocabulary):
             return pieces
         return self._with_tags_alone(self._processor.encode(line), pieces)
 
+    @override
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The ids of pieces; a string that is not a piece gets the unknown id."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     @property
+    @override
     def has_bytes(self) -> bool:
-        """Whether unknown characters are split into bytes, so that nothing is unknown."""
         return any(self._processor.is_byte(i) for i in range(EOS + 1, len(self)))
 
     @cached_property
@@ -242,8 +243,8 @@ class SentencePieceVocabulary(Vocabulary):
         return list(filter(is_tag, range(EOS + 1, len(self))))
 
     @property
+    @override
     def sentencepiece(self) -> bytes:
-        """See :attr:`Vocabulary.sentencepiece`."""
         return self._model
 
     def with_tags_in_text(self, tags: Iterable[str]) -> bytes:
@@ -256,7 +257,7 @@ class SentencePieceVocabulary(Vocabulary):
         return renamed(self._model, {tag: SPACE_SIGN + tag for tag in tags})
 
     def require_space_signs(self, purpose: str) -> None:
-        """Always satisfied; see :meth:`Vocabulary.require_space_signs`."""
+        """Always satisfied."""
 
     def save(self, path: Path | str) -> None:
         """Writes the model to ``path``, a file that any sentencepiece program can read."""

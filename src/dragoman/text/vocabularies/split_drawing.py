@@ -86,7 +86,6 @@ class SplitDrawing:
         return split, found.astype(np.int64)
 
     def _last_states(self, ids: IntArray, words: IntArray, random: np.random.Generator) -> IntArray:
-        """The final state of each word."""
         at = self._beginnings(ids, words)
         moving = np.flatnonzero(at != _UNKNOWN)
         ends = np.append(words[1:], len(ids))

@@ -1,4 +1,7 @@
-"""Splitting of text into the pieces of another toolkit's list, and joining them again."""
+"""Splitting of text into the pieces of another toolkit's list, and joining them again.
+
+Texts are normalised (NFC, single spaces) and have no tags.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import sentencepiece
 from pydantic import field_validator, model_validator
@@ -21,32 +24,10 @@ EXTRA = ("sacremoses", "subword-nmt")
 """The packages for Moses tokenisation and subword-nmt."""
 
 
-class Splitting(Protocol):
-    """Text to pieces and back. Texts are normalised (NFC, single spaces) and have no tags."""
-
-    @property
-    def marks_spaces(self) -> bool:
-        """Whether "▁" in a piece is a space."""
-
-    def split(self, text: str) -> list[str]:
-        """The pieces of a text."""
-
-    def spelt(self, text: str) -> list[str]:
-        """The pieces as they are spelt in ``text``; together they are :meth:`normalized`."""
-
-    def literal(self, piece: str) -> list[str]:
-        """The pieces of a string whose spaces are exactly its "▁"."""
-
-    def normalized(self, text: str) -> str:
-        """The text before splitting, with "▁" for spaces and at the front."""
-
-    def join(self, pieces: Sequence[str]) -> str:
-        """The text of pieces."""
-
-
 class SentencePieces(Config):
     """Pieces of a sentencepiece model, whose own ids are not read."""
 
+    marks_spaces: ClassVar[bool] = True  # "▁" in a piece is a space
     by: Literal["sentencepiece"] = "sentencepiece"
     model: str
     """The serialised model in Base64."""
@@ -81,28 +62,23 @@ class SentencePieces(Config):
         """The same model, without adding a space before a text or removing spaces."""
         return _processor(self.serialized + AS_IT_STANDS)
 
-    @property
-    def marks_spaces(self) -> bool:
-        """Always."""
-        return True
-
     def split(self, text: str) -> list[str]:
-        """Pieces that spell unknown characters as the text does, for the toolkits' look-up."""
+        """The pieces of a text, with unknown characters as it has them, for the look-up."""
         return list(self._whole.encode(self._cased(text), out_type=str))
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.lowercase else text
 
     def spelt(self, text: str) -> list[str]:
-        """See :class:`Splitting`."""
+        """The pieces as they are spelt in ``text``; together they are :meth:`normalized`."""
         return self.split(text)
 
     def literal(self, piece: str) -> list[str]:
-        """See :class:`Splitting`."""
+        """The pieces of a string whose spaces are exactly its "▁"."""
         return list(self._bare.encode(self._cased(piece), out_type=str))
 
     def normalized(self, text: str) -> str:
-        """See :class:`Splitting`."""
+        """The text before splitting, with "▁" for spaces and at the front."""
         return str(self._whole.normalize(self._cased(text)))
 
     def join(self, pieces: Sequence[str]) -> str:
@@ -116,6 +92,7 @@ class SubwordNmt(Config):
     Sennrich et al. 2016 (arXiv:1508.07909); a piece that does not end its word ends in ``@@``.
     """
 
+    marks_spaces: ClassVar[bool] = False
     by: Literal["subword-nmt"] = "subword-nmt"
     codes: tuple[str, ...] | None = None
     """The lines of the file of merges, with its first line of the version; words stay whole
@@ -174,17 +151,11 @@ class SubwordNmt(Config):
             raise MissingExtraError.of("sacremoses", *EXTRA) from error
         return MosesTokenizer(lang=self.language), MosesDetokenizer(lang=self.language)
 
-    @property
-    def marks_spaces(self) -> bool:
-        """Never."""
-        return False
-
     def split(self, text: str) -> list[str]:
-        """See :class:`Splitting`."""
+        """The pieces of a text."""
         return [piece for token in self._tokens(text) for piece in self._word(token)]
 
     def _tokens(self, text: str) -> list[str]:
-        """The words of a text."""
         if self.tokenizer == "none":
             found = text.split()
         else:
@@ -199,16 +170,16 @@ class SubwordNmt(Config):
         return [str(piece) for piece in self._bpe.segment_tokens([token])]
 
     def literal(self, piece: str) -> list[str]:
-        """See :class:`Splitting`; a piece without "▁" is also read as a separate word."""
+        """The pieces of a string; one without "▁" is also read as a separate word."""
         return self.split(piece.replace(SPACE_SIGN, " ").strip())
 
     def normalized(self, text: str) -> str:
-        """See :class:`Splitting`."""
+        """The text before splitting, with "▁" for spaces and at the front."""
         text = text.lower() if self.lowercase else text
         return SPACE_SIGN + text.replace(" ", SPACE_SIGN) if text else ""
 
     def spelt(self, text: str) -> list[str]:
-        """See :class:`Splitting`.
+        """The pieces as they are spelt in ``text``; together they are :meth:`normalized`.
 
         A changed piece (with normalised quotes, for instance) counts as its own number of
         characters.
@@ -234,7 +205,6 @@ class SubwordNmt(Config):
         return len(plain)
 
     def _plain(self, piece: str) -> str:
-        """A piece as it looks in a text."""
         if self.codes is not None:
             piece = piece.removesuffix(self.separator)
         if self.tokenizer == "moses" and self.escape:
@@ -242,7 +212,7 @@ class SubwordNmt(Config):
         return piece
 
     def join(self, pieces: Sequence[str]) -> str:
-        """See :class:`Splitting`."""
+        """The text of pieces."""
         words = list(pieces) if self.codes is None else list(self._words(pieces))
         if self.tokenizer == "moses":
             return str(self._moses[1].detokenize(words, unescape=self.escape)).strip()

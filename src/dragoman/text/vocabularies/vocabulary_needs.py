@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.extension import Growth, growth, without_tags
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary, VocabularyConfig
@@ -31,7 +32,6 @@ LEAST_OCCURRENCES = 20
 _NEARLY_ALL = 0.95
 _MOST_PAIRS = 50_000  # enough for a decision within seconds
 _SHOWN_CHARACTERS = 10
-_SPACE = "\u2581"
 
 
 class Unknown(NamedTuple):
@@ -246,7 +246,7 @@ def _side(
     for line, times in text:
         total += times
         affected += times * (not lacking.isdisjoint(line))
-        for character in line.replace(_SPACE, ""):
+        for character in line.replace(SPACE_SIGN, ""):
             characters[character] += times
     there = [(one, characters[one]) for one, _ in found.characters if characters[one]]
     there.sort(key=lambda item: (-item[1], item[0]))
@@ -268,7 +268,7 @@ def _words(vocabulary: Vocabulary, lines: Sequence[Counted]) -> Counter[str]:
     """Words of normalised text. A piece never extends beyond a word."""
     found: Counter[str] = Counter()
     for line, times in lines:
-        for word in vocabulary.normalized(line).split(_SPACE):
+        for word in vocabulary.normalized(line).split(SPACE_SIGN):
             if word:
                 found[word] += times
     return found

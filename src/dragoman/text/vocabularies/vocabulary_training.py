@@ -215,7 +215,6 @@ def train_vocabulary(
 
 
 def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
-    """Explains sentencepiece's message in terms of the configuration."""
     size = f"vocabulary.size {config.size}"
     # The bounds of two sides may leave no size for both.
     other = (
