@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
+from typing_extensions import override
 
 from dragoman.core.arguments import check_lines, check_path
 from dragoman.core.config import parse
@@ -26,8 +28,6 @@ from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.combining import build_scorer, check_same_vocabularies
 from dragoman.translation.engines.engine import TorchEngine, evaluating
 from dragoman.translation.line_stream import buffered, group_by_length
-
-_TOLD_EVERY = 1000  # lines between two reports of progress
 
 
 class Labelled(NamedTuple):
@@ -50,12 +50,12 @@ class LineLabels:
     """Why the line has no label: its number, how much too long it is, and what to do."""
 
 
-class Labeller(Protocol):
+class Labeller(ABC):
     """A classifier of lines of text."""
 
-    @property
-    def labels(self) -> list[str]:
-        """All possible labels."""
+    labels: list[str]
+    """All possible labels."""
+    _buffer_lines = 1
 
     def stream(
         self,
@@ -65,10 +65,32 @@ class Labeller(Protocol):
         buffer_lines: int | None = None,
         progress: Callable[[int], object] = lambda count: None,
     ) -> Iterator[LineLabels]:
-        """See :meth:`Classifier.stream`."""
+        """The likeliest labels of each text, in order, as texts come.
+
+        Args:
+            texts: lines of text.
+            nbest: maximum number of labels.
+            buffer_lines: lines to read ahead, so that those of similar length share a batch; by
+                default as saved with the model.
+            progress: called with the number of lines labelled so far.
+
+        Raises:
+            UsageError: a text is not a string.
+        """
+        if nbest < 1:
+            raise ConfigError(f"nbest: at least 1 label, not {nbest}")
+        done = 0
+        for buffer in buffered(check_lines(texts), buffer_lines or self._buffer_lines):
+            yield from self._labelled(buffer, done, nbest)
+            done += len(buffer)
+            progress(done)
+
+    @abstractmethod
+    def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
+        """The labels of some lines; ``before`` is the number of lines before them."""
 
 
-class Identifier:
+class Identifier(Labeller):
     """py3langid in place of a classifier of languages.
 
     Args:
@@ -83,23 +105,14 @@ class Identifier:
         self._among = tuple(languages)
         self.labels = sorted(name for name, _ in identified("", self._among))
 
-    def stream(
-        self,
-        texts: Iterable[str],
-        nbest: int = 1,
-        *,
-        buffer_lines: int | None = None,
-        progress: Callable[[int], object] = lambda count: None,
-    ) -> Iterator[LineLabels]:
-        """See :meth:`Classifier.stream`; no line is refused."""
-        for number, text in enumerate(check_lines(texts), 1):
-            found = identified(text, self._among)[:nbest] if text.strip() else []
-            yield LineLabels(text, [Labelled(*one) for one in found])
-            if number % _TOLD_EVERY == 0:
-                progress(number)
+    @override
+    def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
+        each = [identified(text, self._among)[:nbest] if text.strip() else [] for text in texts]
+        best = [[Labelled(*label) for label in labels] for labels in each]
+        return list(map(LineLabels, texts, best))
 
 
-class Classifier:
+class Classifier(Labeller):
     """Models that label lines of text.
 
     Args:
@@ -124,6 +137,7 @@ class Classifier:
         self._vocabulary = vocabularies.source
         self._tags = self._vocabulary.encode(tagged(tags, ""))
         self._search = (search or SearchConfig()).sized_for(self._engine.device)
+        self._buffer_lines = self._search.buffer_lines
 
     @classmethod
     def load(cls, *paths: Path | str, device: torch.device | str | None = None) -> Classifier:
@@ -165,41 +179,13 @@ class Classifier:
             DataError: a text is too long.
             UsageError: a text is not a string.
         """
-        found = list(self.stream(texts))
-        if refused := next((one.refused for one in found if one.refused is not None), None):
+        lines = list(self.stream(texts))
+        if refused := next((line.refused for line in lines if line.refused is not None), None):
             raise DataError(refused)
-        return [one.best[0] if one.best else None for one in found]
+        return [line.best[0] if line.best else None for line in lines]
 
-    def stream(
-        self,
-        texts: Iterable[str],
-        nbest: int = 1,
-        *,
-        buffer_lines: int | None = None,
-        progress: Callable[[int], object] = lambda count: None,
-    ) -> Iterator[LineLabels]:
-        """The likeliest labels of each text, in order, as texts come.
-
-        Args:
-            texts: lines of text.
-            nbest: maximum number of labels.
-            buffer_lines: lines to read ahead, so that those of similar length share a batch; by
-                default as saved with the model.
-            progress: called with the number of lines labelled so far.
-
-        Raises:
-            UsageError: a text is not a string.
-        """
-        if nbest < 1:
-            raise ConfigError(f"nbest: at least 1 label, not {nbest}")
-        lines, done = check_lines(texts), 0
-        for buffer in buffered(lines, buffer_lines or self._search.buffer_lines):
-            yield from self._labelled(buffer, done, nbest)
-            done += len(buffer)
-            progress(done)
-
+    @override
     def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
-        """The labels of some lines; ``before`` is the number of lines before them."""
         limit = self._engine.scorer.position_limit
         found = [LineLabels(text, []) for text in texts]
         encoded = self._vocabulary.encode_batch(texts)
