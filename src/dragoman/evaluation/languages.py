@@ -61,12 +61,10 @@ class ExpectedLanguage:
 
     @classmethod
     def of(cls, language: str, among: Sequence[str] = ()) -> ExpectedLanguage:
-        """The language of that name.
+        """A language such as ``de`` or ``zh-Hans``, whose script or region makes no difference.
 
-        Args:
-            language: such as ``de`` or ``zh-Hans``, whose script or region makes no difference.
-            among: the languages to choose from; those that the identifier does not know are left
-                out.  By default all that it knows.
+        Of the languages to choose from, those that the identifier does not know are left out; by
+        default it chooses from all that it knows.
 
         Raises:
             ConfigError: the identifier does not know ``language``, or ``among`` leaves it nothing
@@ -113,10 +111,8 @@ class ExpectedLanguage:
 def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
     """The languages that a line may be in, the likeliest first, with probabilities that sum to 1.
 
-    Args:
-        line: the text.
-        among: the languages to choose from, by the names to return, such as ``zh-Hans``; by
-            default all that the identifier knows, by its codes.
+    ``among`` names the languages to choose from, by the names to return, such as ``zh-Hans``; by
+    default all that the identifier knows, by its codes.
 
     Raises:
         ConfigError: it does not know one of them, or two of them are one to it.
@@ -134,12 +130,7 @@ def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
 
 @cache
 def _names(among: tuple[str, ...]) -> dict[str, str]:
-    """The identifier's codes with the names that were given.
-
-    Raises:
-        ConfigError: it does not know one of them, or two of them are one to it.
-        MissingExtraError: the identifier is not installed.
-    """
+    """The identifier's codes with the names that were given."""
     known = set(_identifier().labels) - {_NO_LANGUAGE}
     names: dict[str, str] = {}
     for name in among or known:
@@ -160,19 +151,9 @@ def _names(among: tuple[str, ...]) -> dict[str, str]:
 def wrong_language_share(
     lines: Iterable[str], language: str, among: Sequence[str] = ()
 ) -> float | None:
-    """The share of the lines that :func:`foreign_lines` reports, 0 to 1.
-
-    Args:
-        lines: the text; a line is a sentence or so.
-        language: that it is declared to be in, such as ``de``.
-        among: the languages to choose from; by default all that the identifier knows.
-
-    Returns:
-        The share; None where it cannot be judged: see :func:`why_not_judged`, or no line has
-        enough words.
-    """
-    found = foreign_lines((("", line) for line in lines), language, among)
-    return None if found is None else found.share
+    """The share of the lines that :func:`foreign_lines` reports, 0 to 1; None if there is none."""
+    foreign = foreign_lines((("", line) for line in lines), language, among)
+    return None if foreign is None else foreign.share
 
 
 class ForeignLines(NamedTuple):
@@ -249,12 +230,7 @@ def _ranked(line: str) -> Iterable[tuple[str, float]]:
 
 @cache
 def _identifier() -> Any:
-    """The identifier, which is never changed: it may serve several threads.
-
-    Raises:
-        MissingExtraError: it is not installed, or only a release whose model is a pickle.
-        StorageError: the directory for temporary files, where it unpacks its model, is full.
-    """
+    """The identifier, which is never changed: it may serve several threads."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

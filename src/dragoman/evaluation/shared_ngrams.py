@@ -71,10 +71,7 @@ def share_ngrams(
 def _occurrences(ngrams: Integers, owner: Integers, texts: int) -> Iterator[NDArray[np.float32]]:
     """Which text has which occurrence of the n-grams of one length; those of one text are left out.
 
-    Args:
-        ngrams: the n-gram at each place.
-        owner: the text that the place is in.
-        texts: number of texts.
+    ``ngrams`` and ``owner`` are the n-gram at each place, and the text that the place is in.
 
     Returns:
         Matrices of zeros and ones, ``(texts, occurrences)``, as many as memory requires.

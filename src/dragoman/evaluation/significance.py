@@ -99,15 +99,9 @@ def compare_systems(
     *,
     source: SourceSide | None = None,
 ) -> list[SignificanceTest]:
-    """Compare translations of several systems with those of a baseline.
+    """Compare translations of several systems, by name, with those of a baseline.
 
-    Args:
-        baseline: its translations.
-        systems: translations of each of the others, by the name of the system.
-        references: sets of reference translations.
-        evaluation: the metrics to compare by.
-        config: the test.
-        source: what the translations are of; needed for terms, placeholders and numbers.
+    Metrics of terms, placeholders and numbers need the source.
 
     Returns:
         For each system, in the order given, a comparison for each metric, in their order.
@@ -115,7 +109,6 @@ def compare_systems(
     Raises:
         DataError: lines are missing or their numbers differ, or there is nothing to compare.
         ConfigError: SACREBLEU_SEED is no seed.
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
     """
     from sacrebleu.significance import PairedTest
 
@@ -226,20 +219,11 @@ def difference_interval(
     """The 95 % interval of how much higher a system scores than the baseline.
 
     Paired bootstrap resampling (Koehn 2004): both systems are scored on the same resamples of the
-    test set; the interval runs from the 2.5th to the 97.5th percentile of the differences.
-
-    Args:
-        baseline: its translations.
-        system: those of the system.
-        references: sets of reference translations.
-        evaluation: settings of the metric.
-        metric: the metric.
-        samples: number of resamples.
-        source: what the translations are of; needed for terms, placeholders and numbers.
+    test set, and the interval runs from the 2.5th to the 97.5th percentile of the differences.
+    Metrics of terms, placeholders and numbers need the source.
 
     Raises:
         DataError: lines are missing or their numbers differ.
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
     """
     import numpy as np
 
@@ -273,15 +257,9 @@ def _comparison(
     *,
     least: float,
 ) -> SignificanceTest:
-    """One cell of sacrebleu's table.
+    """One cell of sacrebleu's table; a :class:`_Chance` is of the randomisation.
 
-    Args:
-        system: its name.
-        metric: its title.
-        baseline: the baseline's cell.
-        found: the system's cell; a :class:`_Chance` is of the randomisation.
-        signature: sacrebleu's.
-        least: the smallest p of a bootstrap.
+    ``least`` is the smallest p of a bootstrap.
     """
     # sacrebleu's table also has a column of names; these are the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)

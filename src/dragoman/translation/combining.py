@@ -66,12 +66,11 @@ def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
 
 def common_inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
     """Inline tags that all models of an ensemble have learned; None if a model has none."""
-    known = [saved.config.inline_tags for saved in models]
-    if None in known:
+    known = [tags for saved in models if (tags := saved.config.inline_tags) is not None]
+    if len(known) < len(models):
         return None
-    found = [one for one in known if one is not None]
     return InlineTags(
-        pairs=min(one.pairs for one in found), points=min(one.points for one in found)
+        pairs=min(tags.pairs for tags in known), points=min(tags.points for tags in known)
     )
 
 
@@ -80,11 +79,7 @@ def fused_with(
 ) -> Scorer:
     """Fuse ``scorer`` with a language model, which must fit even if its weight is 0.
 
-    Args:
-        scorer: of the models that translate.
-        language_model: contributes its scores.
-        weight: of its scores; 0 leaves ``scorer`` as it is.
-        first: one of the models that translate.
+    ``first`` is one of the models that translate.
 
     Raises:
         SavedError: the vocabularies differ.

@@ -37,12 +37,7 @@ def settings_of(
 ) -> dict[str, Any]:
     """Everything that a corpus depends on, apart from the text.
 
-    Args:
-        system: the description.
-        translator: opened from it.
-        known: which side the text is.
-        closest: the name of the measure that chooses among several translations.
-        shard_lines: lines per shard.
+    ``closest`` is the name of the measure that chooses among several translations.
 
     Raises:
         ConfigError: there is one translation, and nothing to choose.

@@ -65,11 +65,11 @@ class ExchangedWeights:
         """Switch the model to a domain; None for lines without a domain."""
         if domain == self._present:
             return
-        found: dict[str, Tensor] = self._own
+        weights: dict[str, Tensor] = self._own
         if domain in self._adapters:
-            found = merged({**self._own, **self._adapters[domain].factors})
+            weights = merged({**self._own, **self._adapters[domain].factors})
         for name in self._own:
-            self._parameters[name].copy_(found[name])
+            self._parameters[name].copy_(weights[name])
         self._present = domain
 
 
@@ -168,14 +168,12 @@ def split_domain(
 ) -> tuple[str | None, str]:
     """The domain that a line names by a tag in front, and the line as the model reads it.
 
-    Args:
-        text: such as ``<ui> Save as``, or ``<2de> <ui> Save as``.
-        domains: whose tags choose.
-        known: tags of the model; the tag of the domain stays in the line if it is among them.
+    The line is such as ``<ui> Save as``, or ``<2de> <ui> Save as``.  The tag of the domain stays in
+    it if it is among the tags ``known`` to the model.
     """
     start = len(text) - len(text.lstrip(" "))
-    while found := TAG.match(text, start):
-        tag, end = found.group(), found.end()
+    while match := TAG.match(text, start):
+        tag, end = match.group(), match.end()
         following = end + len(text[end:]) - len(text[end:].lstrip(" "))
         if tag[1:-1] in domains:
             return tag[1:-1], text if tag in known else text[:start] + text[following:]

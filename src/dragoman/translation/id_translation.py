@@ -13,13 +13,10 @@ from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 _SEEDS = 1 << 31
 
 
-def id_translator(
-    tags: Sequence[int],
-) -> Callable[..., list[list[int]]]:
+def id_translator(tags: Sequence[int]) -> Callable[..., list[list[int]]]:
     """A function that translates ids: a :class:`dragoman.training.on_line.TranslateIds`.
 
-    Args:
-        tags: ids that no translation may contain.
+    No translation may contain the ids ``tags``.
     """
 
     def translate(

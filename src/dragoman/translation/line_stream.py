@@ -59,11 +59,8 @@ def numbered(
 ) -> Iterator[Line]:
     """Lines with their prefixes and numbers.
 
-    Args:
-        lines: the lines to translate.
-        prefix: one for all lines, or one per line.
-        numbers: of the lines in the whole input, from 0; None counts them here.  An iterator may
-            go on for ever.
+    ``prefix`` is one for all lines, or one per line.  Numbers are those in the whole input, from 0;
+    None counts them here.  An iterator of numbers may go on for ever.
 
     Raises:
         UsageError: at once, if an argument has the wrong type; later, if one of its items has.
@@ -170,13 +167,8 @@ class _Buffer:
 class LineStream:
     """Translates lines as they come.
 
-    Args:
-        engine: carries out the searches.
-        config: of search.
-        prepare: converts lines of text to ids.
-        finish: converts the hypotheses of a line to its translations.
-        progress: called with the number of lines translated so far, after each batch and whenever
-            lines that need no search are reached.
+    ``progress`` is called with the number of lines translated so far, after each batch and whenever
+    lines that need no search are reached.
     """
 
     def __init__(

@@ -84,11 +84,6 @@ def system_of(
 ) -> TranslationSystem:
     """The system that a call describes, such as a call of :func:`dragoman.load`.
 
-    Args:
-        paths: directories of models, runs or checkpoints, or names of installed models.
-        device: such as ``cpu`` or ``cuda:1``; None for a GPU if available.
-        options: other values of the system.
-
     Raises:
         ConfigError: no path, a device that does not exist, or another option that does not exist
             or is out of range.
@@ -104,7 +99,7 @@ def system_of(
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
-    """Open a system or, if it translates through a pivot, both of its legs; see ``open_system``.
+    """Open a system or, if it translates through a pivot, both of its legs.
 
     A model that both legs use is loaded once.
 
@@ -219,11 +214,7 @@ def open_system(
 
 
 def _search_precision(system: TranslationSystem, device: torch.device) -> SearchPrecision:
-    """The precision in which PyTorch computes for a system.
-
-    Raises:
-        ConfigError: the device does not support it.
-    """
+    """The precision in which PyTorch computes for a system."""
     if system.precision == "int8":
         check_int8(device)
         return "int8"
@@ -244,22 +235,13 @@ def _prepared_for_search(
 
 
 def languages_of(system: TranslationSystem, legs: Sequence[OpenSystem]) -> tuple[str, str] | None:
-    """See :func:`only_languages`.
-
-    Args:
-        system: the description.
-        legs: the open systems that translate in turn.
-    """
+    """The source and target language of legs that translate in turn, if they have names."""
     first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
     return only_languages(first, last, system.source_language, system.target_language)
 
 
 def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
     """The required terms of a system's translations; None if there are none.
-
-    Args:
-        system: the description.
-        legs: the open systems that translate in turn.
 
     Raises:
         DataError: a file is missing or broken, or terms contradict one another.
@@ -279,12 +261,7 @@ def changed_search(
     """``search`` with some settings overridden; a value of None leaves a setting as it is.
 
     Settings within ``sampling`` and ``mbr`` are also overridden one by one; there, None is an
-    ordinary value.
-
-    Args:
-        search: the settings so far.
-        given: the settings to change.
-        where: name of the changes in errors.
+    ordinary value.  Errors call the changes ``where``.
 
     Raises:
         ConfigError: a setting does not exist or is out of range.
@@ -303,13 +280,7 @@ def changed_search(
 
 
 def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermAnnotator | None:
-    """The annotator of terms in sources, as in training, if the system uses one.
-
-    Raises:
-        ConfigError: a model was trained without annotated terms, or with other annotation than
-            the other models.
-        DataError: the glossary is missing or broken.
-    """
+    """The annotator of terms in sources, as in training, if the system uses one."""
     terms = system.terms
     if terms is None or terms.glossary is None or terms.mode == "hard":
         return None
@@ -336,12 +307,7 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
 def _shortlist(
     system: TranslationSystem, models: Sequence[SavedModel], scorer: Scorer
 ) -> ShortlistedSearch | None:
-    """The search among the pieces of the system's shortlist; None if it has none.
-
-    Raises:
-        ConfigError: the file does not exist, or a shortlist cannot restrict these models.
-        SavedError: the file is damaged, or for other vocabularies.
-    """
+    """The search among the pieces of the system's shortlist; None if it has none."""
     if not system.shortlist:
         return None
     check_shortlisted([one.model for one in models], common_inline_tags(models))
@@ -351,12 +317,7 @@ def _shortlist(
 
 
 def _foreign(system: TranslationSystem, first: SavedModel) -> tuple[int, ...]:
-    """Pieces outside the target language, if the system excludes them.
-
-    Raises:
-        ConfigError: the target language, or its pieces, are not specified.
-        SavedError: the file that lists the pieces is damaged, or of another vocabulary.
-    """
+    """Pieces outside the target language, if the system excludes them."""
     if not system.own_pieces:
         return ()
     language = system.target_language

@@ -88,14 +88,14 @@ class PivotStream:
 
         If reading ``lines`` fails, the lines before the failure are translated first.
         """
-        found: list[list[Translation]] = []
+        of_line: list[list[Translation]] = []
         for pivot, translations in self._onward(self._read(lines), self._report):
             assert isinstance(pivot, _PivotLine), "as they were read"
-            found.append(translations)
+            of_line.append(translations)
             if pivot.is_last:
                 line, pivots = pivot.first
-                yield TranslatedLine(line, joined(pivots, found)[: self._nbest])
-                found = []
+                yield TranslatedLine(line, joined(pivots, of_line)[: self._nbest])
+                of_line = []
 
     def _read(self, lines: Iterator[Line]) -> Iterator[_PivotLine]:
         """Hypotheses in the pivot language, at least one of each line, which may be empty.
@@ -151,7 +151,8 @@ def joined(
 ) -> list[Translation]:
     """Translations of a line by their joint score, best first, each text once.
 
-    Translations that lack a term come after all others.
+    Translations that lack a term come after all others.  If the line was refused, or all of its
+    hypotheses, a refusal is the only one.
 
     The joint score is the sum of the scores that the two searches rank by: log-probabilities, each
     divided by its own length penalty.  Of pairs with the same translation the best pair counts,
@@ -160,9 +161,6 @@ def joined(
     Args:
         pivots: hypotheses in the pivot language, or one refusal of the line.
         found: translations of each of them, best first.
-
-    Returns:
-        At least one translation; a refusal if the line was refused, or all of its hypotheses.
     """
     if pivots[0].refused is not None:
         return [pivots[0]]

@@ -31,8 +31,6 @@ class Router(Dispatcher):
         config: thresholds of certainty, and the treatment of uncertain lines.
         routes: translators by language.
         others: for lines in other languages.
-
-    A ``with`` block closes all of them at its end.
     """
 
     def __init__(
@@ -125,11 +123,7 @@ class Router(Dispatcher):
 
 
 def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
-    """The classifier, or py3langid for the possible languages of lines.
-
-    Raises:
-        ConfigError: there is only one language, which every line would be taken to be in.
-    """
+    """The classifier, or py3langid for the possible languages of lines."""
     if config.classifier is not None:
         return Classifier.load(config.classifier, device=system.device)
     languages = config.languages or dict.fromkeys([*system.routed(), *_source_languages(system)])

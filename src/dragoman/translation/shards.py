@@ -128,8 +128,7 @@ class Shards:
     def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
         """Find the shards that an earlier call has finished, or start a new corpus.
 
-        Args:
-            origin: everything that the corpus depends on.
+        ``origin`` has everything that the corpus depends on.
 
         Returns:
             The origin of a finished corpus, with its counts; None if there is work left.
@@ -195,14 +194,7 @@ class Shards:
 
     @contextmanager
     def next(self, input_lines: int) -> Iterator[Shard]:
-        """Write the next shard; it is finished when the block ends.
-
-        Args:
-            input_lines: number of input lines in the shard.
-
-        Raises:
-            StorageError: the disk refuses.
-        """
+        """Write the shard of the next ``input_lines``; it is finished when the block ends."""
         number = self._count
         with self.numbered(number, input_lines) as shard:
             yield shard
@@ -210,22 +202,15 @@ class Shards:
         self._include(self._read(file), file)
 
     def finished(self) -> dict[int, int]:
-        """Number of input lines of each finished shard, by shard number.
-
-        Raises:
-            SavedError: a record is damaged.
-        """
-        found = {}
-        for file in (self.output / SHARDS_DIRECTORY).glob("*.json"):
-            if file.stem.isdecimal():
-                found[int(file.stem)] = self._input_lines(self._read(file), file)
-        return found
+        """Number of input lines of each finished shard, by shard number."""
+        return {
+            int(file.stem): self._input_lines(self._read(file), file)
+            for file in (self.output / SHARDS_DIRECTORY).glob("*.json")
+            if file.stem.isdecimal()
+        }
 
     def include(self, input_lines: int) -> None:
         """Count all shards, which must be finished, including those of other processes.
-
-        Args:
-            input_lines: lines of the whole input.
 
         Raises:
             SavedError: a shard is missing.
@@ -257,15 +242,11 @@ class Shards:
         write_json(self._file(number, "json"), record)
 
     def join(self, origin: Mapping[str, Any]) -> dict[str, Any]:
-        """Join all shards into one file.
-
-        Returns:
-            ``origin`` with the counts of the whole.
+        """Join all shards into one file, and return ``origin`` with the counts of the whole.
 
         Raises:
             DataError: no line has a translation.
             SavedError: a shard is damaged.
-            StorageError: the disk refuses.
         """
         if not self._found.lines:
             raise DataError(
@@ -305,16 +286,14 @@ class Shards:
 
     def _read(self, file: Path) -> dict[str, Any]:
         try:
-            found = read_json(file)
+            content = read_json(file)
+            if not isinstance(content, dict):
+                raise ValueError("not a record")
         except (OSError, ValueError) as error:
             raise SavedError(
                 f"{file}: damaged; remove {self.output} to {self._made.again} the text again"
             ) from error
-        if not isinstance(found, dict):
-            raise SavedError(
-                f"{file}: damaged; remove {self.output} to {self._made.again} the text again"
-            )
-        return found
+        return content
 
 
 def _differing(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

@@ -173,7 +173,10 @@ def translate_corpus(
             left = (one for one in pieces(text, shard_lines) if one.number not in there)
             with progress(done, total) as show:
                 if runner is None:
-                    _translate_here(translator, left, shards, row, partial(_show_more, show, done))
+                    for piece in left:
+                        more = partial(_show_more, show, done)
+                        _translate_shard(translator, piece, shards, row, more)
+                        done += len(piece.lines)
                 else:
                     alone = system.model_copy(update={"workers": None})
                     work = TranslateShard(json.dumps(alone.plain()), output, row)
@@ -256,20 +259,6 @@ def _show_more(show: Callable[[int], object], before: int, done: int) -> None:
     show(before + done)
 
 
-def _translate_here(
-    translator: Translator,
-    pieces: Iterable[Piece],
-    shards: Shards,
-    row: _Rows,
-    show: Callable[[int], object],
-) -> None:
-    """Translate all pieces in this process; ``show`` is called with the lines done so far."""
-    done = 0
-    for piece in pieces:
-        _translate_shard(translator, piece, shards, row, partial(_show_more, show, done))
-        done += len(piece.lines)
-
-
 def _translate_shard(
     translator: Translator,
     piece: Piece,
@@ -279,13 +268,13 @@ def _translate_shard(
 ) -> None:
     """Translate some lines into their shard; ``show`` is called with the number done so far."""
     lines = piece.lines
-    found = translator.stream_nbest(
+    translated = translator.stream_nbest(
         [line.text for line in lines],
         numbers=[line.number - 1 for line in lines],
         progress=show,
     )
     with shards.numbered(piece.number, len(lines)) as shard:
-        for line, translations in zip(lines, found, strict=True):
+        for line, translations in zip(lines, translated, strict=True):
             if translations[0].refused is not None:
                 shard.refuse(translations[0].refused)
                 continue

@@ -247,15 +247,15 @@ class CTranslate2Engine(Engine):
 
     def _hypotheses(self, result: Any, limit: int, config: SearchConfig) -> list[Hypothesis]:
         """CTranslate2's hypotheses for a sentence with this limit, ranked as in the paper."""
-        found = []
+        hypotheses = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
             ids = [self._ids[name] for name in names]
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
             ended = len(ids) < limit
             if self._characters is not None:  # CTranslate2 ignores characters
                 ids = self._characters.without_broken(ids)
-            found.append(Hypothesis(ids, score, log_probability, ended))
-        return rank(found)[: config.nbest]
+            hypotheses.append(Hypothesis(ids, score, log_probability, ended))
+        return rank(hypotheses)[: config.nbest]
 
 
 def _comes_near(result: Any, limit: int) -> bool:

@@ -85,11 +85,7 @@ def convert(
 ) -> Path:
     """The directory of the converted model; written if it is missing, old or of other weights.
 
-    Args:
-        directory: of the model.
-        model: in memory, with the adapter if there is one.
-        vocabularies: of the model.
-        adapter: the file of an adapter, or its run.
+    ``adapter``, the file of an adapter or its run, is in the ``model`` already.
 
     Raises:
         ConfigError: CTranslate2 cannot express the model.
@@ -140,10 +136,7 @@ def _read_note(path: Path) -> Any:
 def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
     """Refuse unusual head widths, as CTranslate2 computes the width from the number of heads.
 
-    Args:
-        config: of a Transformer.
-        program: beginning of the message.
-        remedy: end of the message.
+    The message begins with ``program`` and ends with ``remedy``.
 
     Raises:
         ConfigError: a width is unusual.

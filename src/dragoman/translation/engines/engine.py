@@ -255,11 +255,7 @@ class TorchEngine(Engine):
 
     @cached_property
     def _symbols(self) -> TreeSymbols:
-        """Symbols that trees are made of.
-
-        Raises:
-            ConfigError: the models write no trees.
-        """
+        """Symbols that trees are made of."""
         assert self._vocabularies is not None, "whoever asks for a grammar gives them"
         return TreeSymbols.of(self._vocabularies)
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 _LEAST_WEIGHTS = {torch.float32: 1 << 17, torch.bfloat16: 1}
 """Elements of the smallest matrix that is packed.  A call of oneDNN takes some microseconds more
@@ -60,11 +61,9 @@ def computes_packed(dtype: torch.dtype) -> bool:
 class PreparedLinear(nn.Linear):
     """A linear layer that keeps a copy of its weights, prepared for fast products.
 
-    The original weights are still saved, exchanged or shared with embeddings.  The copy is made at
-    first use, and again after the weights have changed.
-
-    Args:
-        linear: shares its parameters with this layer.
+    It shares its parameters with ``linear``.  The original weights are still saved, exchanged or
+    shared with embeddings.  The copy is made at first use, and again after the weights have
+    changed.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -107,20 +106,19 @@ class PreparedLinear(nn.Linear):
 class PackedLinear(PreparedLinear):
     """A linear layer that keeps its weights packed."""
 
+    @override
     def prepare(self, weight: Tensor) -> Tensor:
-        """The weights in the order that oneDNN reads them in."""
         return _packed(weight)
 
+    @override
     def multiply(self, x: Tensor, prepared: Tensor) -> Tensor:
-        """See :meth:`PreparedLinear.multiply`."""
         return _product(x, prepared, self.bias)
 
 
 def pack_weights(model: nn.Module) -> None:
     """Make the linear layers of a model for search pack their weights, if that saves time.
 
-    Args:
-        model: in its final precision, on its device.
+    The model has its final precision, and is on its device.
     """
     for parent in list(model.modules()):
         for name, module in list(parent.named_children()):

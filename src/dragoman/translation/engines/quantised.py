@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.translation.engines.packing import PreparedLinear
@@ -87,8 +88,8 @@ def input_levels() -> int:
         try:
             weights = QuantisedWeights.of(largest)
             for levels in (_LARGEST, _LARGEST // 2):
-                found = _product(x, weights, torch.ones(3), levels)
-                if torch.allclose(found, torch.tensor(65.0)):
+                product = _product(x, weights, torch.ones(3), levels)
+                if torch.allclose(product, torch.tensor(65.0)):
                     return levels
         except (AttributeError, TypeError, RuntimeError):
             pass
@@ -115,20 +116,19 @@ def check_int8(device: torch.device) -> None:
 class QuantisedLinear(PreparedLinear):
     """A linear layer that also keeps its weights as 8-bit integers."""
 
+    @override
     def prepare(self, weight: Tensor) -> QuantisedWeights:
-        """The quantised weights."""
         return QuantisedWeights.of(weight)
 
+    @override
     def multiply(self, x: Tensor, prepared: QuantisedWeights) -> Tensor:
-        """See :meth:`PreparedLinear.multiply`."""
         return _product(x, prepared, self.bias, input_levels())
 
 
 def quantise_weights(model: nn.Module) -> None:
     """Make the larger linear layers of a model for search multiply 8-bit integers.
 
-    Args:
-        model: in float32, on the CPU.
+    The model is in float32, on the CPU.
     """
     for parent in list(model.modules()):
         for name, module in list(parent.named_children()):

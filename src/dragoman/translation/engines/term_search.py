@@ -85,13 +85,13 @@ class PhraseSpeller:
 
     def _spelled(self, constraint: LexicalConstraint) -> Phrase:
         """The spellings of a phrase, each once."""
-        found: dict[tuple[int, ...], Spelling] = {}
+        by_ids: dict[tuple[int, ...], Spelling] = {}
         for text in constraint.phrases:
             for spelling in self._spellings(text, constraint.whole):
-                found.setdefault(spelling.ids, spelling)
-        spellings = list(found.values())
-        if not any(one.after_word for one in spellings):
-            spellings = [one._replace(after_word=True) for one in spellings]
+                by_ids.setdefault(spelling.ids, spelling)
+        spellings = list(by_ids.values())
+        if not any(spelling.after_word for spelling in spellings):
+            spellings = [spelling._replace(after_word=True) for spelling in spellings]
         return spellings
 
     def _spellings(self, text: str, whole: bool) -> list[Spelling]:
@@ -148,14 +148,8 @@ class ConstrainedSearch:
     ) -> list[list[Hypothesis]]:
         """``found``, with a second search for sentences that lack phrases, unless it is worse.
 
-        Args:
-            found: by the ordinary search, best first.
-            constraints: required in each sentence's output.
-            source: as in :func:`dragoman.search.search`.
-            source_mask: as in :func:`dragoman.search.search`.
-            config: of the ordinary search; the beam is widened.
-            prefixes: as in :func:`dragoman.search.search`.
-            never: as in :func:`dragoman.search.search`.
+        The constraints are required in each sentence's output; the other arguments are those of
+        the ordinary search, whose beam is widened.
         """
         phrases: dict[int, list[Phrase]] = {}
         for place, (hypotheses, wanted) in enumerate(zip(found, constraints, strict=True)):

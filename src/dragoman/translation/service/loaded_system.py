@@ -198,11 +198,7 @@ class LoadedSystem:
 def _pairs(
     system: TranslationSystem, first: SavedConfig, last: SavedConfig
 ) -> Iterator[tuple[Pairing, tuple[str, str]]]:
-    """The directions of a system, with its models' names of the languages.
-
-    Raises:
-        ConfigError: there is no direction, or a language has no name.
-    """
+    """The directions of a system, with its models' names of the languages."""
     path, pairs = system.models[0], language_pairs(last)
     if system.pivot is not None:
         middle = system.pivot.language

@@ -338,11 +338,7 @@ class ModelService(TranslationService):
 
 
 def _readable(request: TextRequest) -> TextRequest:
-    """A request without halves of surrogate pairs, which JSON can contain but answers cannot.
-
-    Raises:
-        RefusedError: ``invalid``, if the request wants no translation, or far too many.
-    """
+    """A request without halves of surrogate pairs, which JSON can contain but answers cannot."""
     if not 1 <= request.nbest <= _MOST_NBEST:
         raise RefusedError(
             "invalid", f"nbest: expected 1 to {_MOST_NBEST} translations, found {request.nbest}"
