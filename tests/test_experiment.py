@@ -42,7 +42,7 @@ from dragoman.training.checkpoint import (
 )
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
-from dragoman.translation.translator import Translator
+from dragoman.translation.line_translator import LineTranslator
 from dragoman.validation import Validation, figures, read_share
 
 CPU = World(0, 1, torch.device("cpu"))
@@ -311,7 +311,7 @@ def test_without_metrics_nothing_is_translated(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = configuration(corpus, best_metric="loss", max_steps=1)
-    monkeypatch.delattr(Translator, "stream_lines")
+    monkeypatch.delattr(LineTranslator, "stream_lines")
     train(Experiment.create(read_experiment(path, ["evaluation.metrics=[]"]), tmp_path))
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert figures(scores["dev"]).keys() == LOSSES
