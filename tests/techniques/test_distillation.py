@@ -503,3 +503,24 @@ class TestATeacherOverHttp:
         recipe = read_experiment(student(text, tmp_path, unnamed))
         with pytest.raises(ConfigError, match="set source_language and target_language"):
             check(recipe, TeacherConfig(url="http://localhost:1"))
+
+    def test_on_the_command_line(
+        self, dragoman: CommandLine, text: Path, tmp_path: Path, stopping: None
+    ) -> None:
+        recipe = student(text, tmp_path)
+        with v1_server(tmp_path) as server:
+            description = tmp_path / "teacher.yaml"
+            description.write_text(f"url: {server.address}\ncheck_language: false\n")
+            command = ["distill", recipe, "--teacher", description, "--run", tmp_path / "run"]
+            message = one_error(dragoman(*command, "--teacher-set", "max_requests=1"), 9)
+            assert "max_requests 1 is reached" in message
+            assert "repeat the command" in one_error(dragoman(*command), 130)
+        assert (tmp_path / "run" / "synthetic" / "train-0" / "report.json").is_file()
+        for more, problem in (
+            (["--beam", 3], "a server chooses itself how it translates; remove search"),
+            (["--teacher", "runs/one"], "a server is a teacher alone"),
+            (["--teacher-set", "no_such=1"], "no_such"),
+        ):
+            assert problem in dragoman(*command, *more).err
+        local = ["distill", recipe, "--teacher", "runs/one", "--teacher-set", "model=a"]
+        assert "for a --teacher that is a server" in dragoman(*local).err

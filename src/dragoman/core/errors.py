@@ -143,7 +143,7 @@ class NotEnoughMemoryError(DragomanError):
 
 
 class ServiceError(DragomanError):
-    """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
+    """A server does not answer a request of :class:`dragoman.Client`, or of a teacher.
 
     Args:
         message: text of the error.
@@ -151,6 +151,8 @@ class ServiceError(DragomanError):
         status: HTTP status, if the server answered.
         retry_after: seconds after which the same request may succeed, if the server gives them.
     """
+
+    exit_code = DownloadError.exit_code
 
     def __init__(
         self,

@@ -124,3 +124,9 @@ def test_languages_need_names(tmp_path: Path) -> None:
 def test_settings_that_are_not_read_are_refused(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         TeacherConfig(**settings)
+
+
+def test_the_page_names_every_setting() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "teachers.md").read_text("utf-8")
+    missing = [name for name in TeacherConfig.model_fields if f"`{name}`" not in page]
+    assert not missing

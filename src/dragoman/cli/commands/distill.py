@@ -16,6 +16,7 @@ from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
+    from dragoman.techniques.teachers.teacher_config import TeacherConfig
 
 _search_options = declare.options("""
     --beam: 1 <= int -> search.beam
@@ -41,8 +42,11 @@ _teacher_options = declare.Options(_search_options, _engine_options)
 @click.command()
 @click.argument("student", metavar="STUDENT", type=RECIPE)
 @declare.options("""
-    --teacher MODEL...: PATH as teachers
-        Model or run that translates; may be repeated for an ensemble.
+    --teacher MODEL|URL|FILE... as teachers
+        Model or run that translates, repeated for an ensemble; or the address of a server that
+        translates, or a YAML file with its settings (docs/teachers.md).
+    --teacher-set KEY=VALUE... as teacher_settings
+        Setting of a teacher that is a server, such as model=NAME or max_cost=5; may be repeated.
     --system FILE: PATH as system_file
         Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman
         translate --write-system'.
@@ -62,7 +66,8 @@ _teacher_options = declare.Options(_search_options, _engine_options)
 def distill(
     *,
     student: Path,
-    teachers: tuple[Path, ...],
+    teachers: tuple[str, ...],
+    teacher_settings: tuple[str, ...],
     system_file: Path | None,
     run_directory: Path | None,
     settings: tuple[str, ...],
@@ -79,10 +84,12 @@ def distill(
     same command resumes where it was interrupted.
 
     \b
-    Examples: from one model; from an ensemble; the closest of five translations
+    Examples: from one model; from an ensemble; the closest of five translations; from a server
       dragoman distill student.yaml --teacher runs/teacher
       dragoman distill student.yaml --teacher runs/one --teacher runs/two --beam 5
       dragoman distill student.yaml --teacher runs/teacher --nbest 5 --closest bleu
+      dragoman distill student.yaml --teacher http://localhost:8000/v1 \\
+        --teacher-set max_requests=500
     """
     from dragoman.recipe import read_experiment
     from dragoman.techniques.distillation import Distillation
@@ -91,7 +98,8 @@ def distill(
     check_one_process("distill trains")
     if closest is not None and options["nbest"] is None:
         raise ConfigError("--closest chooses among several translations; add --nbest")
-    teacher = _teacher(teachers, system_file, options)
+    server = _server(teachers, teacher_settings, system_file, options)
+    teacher = server or _system(teachers, system_file, options)
     distilled = Distillation(
         read_experiment(student, settings),
         teacher,
@@ -100,14 +108,34 @@ def distill(
         references,
     ).carry_out(CommandLineHost(tensorboard=tensorboard))
     learned_from = {
-        "teachers": [str(path) for path in teacher.models],
+        "teachers": [str(path) for path in getattr(teacher, "models", teachers)],
         "synthetic": distilled.values(),
     }
     conclude_run(distilled.experiment, as_json=as_json, more_values=learned_from)
 
 
-def _teacher(
-    teachers: tuple[Path, ...], file: Path | None, options: dict[str, Any]
+def _server(
+    teachers: tuple[str, ...], settings: tuple[str, ...], file: Path | None, options: dict[str, Any]
+) -> TeacherConfig | None:
+    """The teacher that is a server; None if it is a system here."""
+    from dragoman.techniques.teachers.teacher_config import is_remote, read_teacher
+
+    if file is not None or not any(map(is_remote, teachers)):
+        if settings:
+            raise click.UsageError("--teacher-set is for a --teacher that is a server")
+        return None
+    if len(teachers) > 1:
+        raise click.UsageError("a server is a teacher alone; leave the other --teacher out")
+    given = _teacher_options.set_fields({**options, "nbest": None})
+    if unread := [name for name, value in given.items() if value is not None]:
+        raise click.UsageError(f"a server chooses itself how it translates; remove {unread[0]}")
+    if options["nbest"] is not None:
+        settings = (*settings, f"candidates={options['nbest']}")
+    return read_teacher(teachers[0], settings)
+
+
+def _system(
+    teachers: tuple[str, ...], file: Path | None, options: dict[str, Any]
 ) -> TranslationSystem:
     from dragoman.core.config import parse
     from dragoman.saved.system import TranslationSystem, read_values

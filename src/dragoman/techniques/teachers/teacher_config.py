@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from dragoman.core.config import Config
+from dragoman.core.config import Config, override, parse, read_yaml
+from dragoman.core.files import absolute
+from dragoman.core.relocation import Relocation
 
 ApiName = Literal["openai", "deepl", "libretranslate", "dragoman"]
 KEY_VARIABLE = "DRAGOMAN_TEACHER_KEY"
@@ -115,3 +118,27 @@ class TeacherConfig(Config):
         """The settings that translations depend on, apart from files and the forms of requests."""
         names = ("model", "candidates", "temperature", "max_length_ratio", "check_language")
         return {"api": self.api_name, **self.model_dump(include=set(names))}
+
+
+def is_remote(name: str) -> bool:
+    """Whether the name of a teacher is an address, or a file that describes one, and no model."""
+    return "://" in name or name.endswith((".yaml", ".yml"))
+
+
+def read_teacher(name: str, settings: Sequence[str] = ()) -> TeacherConfig:
+    """The settings of a teacher.
+
+    Args:
+        name: its address, or a YAML file with the keys of :class:`TeacherConfig`, in which paths
+            are relative to it.
+        settings: ``KEY=VALUE`` each, which take precedence.
+
+    Raises:
+        ConfigError: the file cannot be read, or a setting is not valid.
+    """
+    values: dict[str, Any] = {"url": name}
+    if "://" not in name:
+        folder = Path(os.path.realpath(name)).parent
+        relocation = Relocation({"path": lambda path: str(absolute(path, folder))})
+        values = relocation.of(TeacherConfig, read_yaml(name))
+    return parse(TeacherConfig, override(values, tuple(settings)), name)
