@@ -25,7 +25,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
-from dragoman.workflows.doctor import examine
+from dragoman.workflows.doctor.examination import examine
 
 CPU = World(0, 1, torch.device("cpu"))
 Read = Callable[..., ExperimentConfig]

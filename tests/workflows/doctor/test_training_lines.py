@@ -9,7 +9,7 @@ import pytest
 from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.examples import Example, Origin
-from dragoman.workflows.doctor.findings import Finding
+from dragoman.workflows.doctor import Finding
 from dragoman.workflows.doctor.text_checks import Texts
 from dragoman.workflows.doctor.training_lines import check_short_lines
 

@@ -58,7 +58,7 @@ def doctor(
       dragoman doctor my.yaml
     """
     from dragoman.recipe import read_experiment
-    from dragoman.workflows.doctor import examine
+    from dragoman.workflows.doctor.examination import examine
 
     findings = []
     run = run_directory or default_run(config)

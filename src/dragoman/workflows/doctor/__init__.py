@@ -1,6 +1,33 @@
 """Checks of configuration, text and machine before training, to detect problems early."""
 
-from dragoman.workflows.doctor.examination import examine
-from dragoman.workflows.doctor.findings import Finding, Level
+from __future__ import annotations
 
-__all__ = ["Finding", "Level", "examine"]
+from typing import Literal, NamedTuple
+
+Level = Literal["ok", "warning", "error"]
+
+
+class Finding(NamedTuple):
+    """The result of one check."""
+
+    level: Level
+    """``warning``: training works, but probably not as intended; ``error``: training will fail."""
+    topic: str
+    """Topic of the check, in one word."""
+    text: str
+    """Result of the check, with a remedy unless it is fine."""
+
+
+def ok(topic: str, text: str) -> Finding:
+    """All is well."""
+    return Finding("ok", topic, text)
+
+
+def warning(topic: str, text: str) -> Finding:
+    """Training works, but probably not as intended."""
+    return Finding("warning", topic, text)
+
+
+def error(topic: str, text: str) -> Finding:
+    """Training will fail."""
+    return Finding("error", topic, text)

@@ -9,8 +9,15 @@ from dragoman.core.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import completed
 from dragoman.run.run_directory import check_usable
-from dragoman.workflows.doctor import machine, pieces, text_checks, training_lines
-from dragoman.workflows.doctor.findings import Finding, error, warning
+from dragoman.workflows.doctor import (
+    Finding,
+    error,
+    machine,
+    pieces,
+    text_checks,
+    training_lines,
+    warning,
+)
 
 
 def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:

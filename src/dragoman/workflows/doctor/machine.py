@@ -16,7 +16,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.objectives.chunks import CACHED_SCORES, CHUNK_SCORES
-from dragoman.workflows.doctor.findings import Finding, error, ok, warning
+from dragoman.workflows.doctor import Finding, error, ok, warning
 from dragoman.workflows.doctor.pieces import Encoded
 from dragoman.workflows.doctor.text_checks import Texts
 from dragoman.workflows.progress import duration

@@ -20,7 +20,7 @@ from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 from dragoman.text.vocabularies.vocabulary_needs import Unknown, vocabulary_needs
 from dragoman.text.vocabularies.vocabulary_training import train_weighted_vocabularies
 from dragoman.validation import too_long
-from dragoman.workflows.doctor.findings import Finding, error, ok, warning
+from dragoman.workflows.doctor import Finding, error, ok, warning
 from dragoman.workflows.doctor.text_checks import SAMPLE_PAIRS, Texts
 
 _SHOWN_CHARACTERS = 10

@@ -21,7 +21,7 @@ from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
 from dragoman.text.terms.terminology import counters
-from dragoman.workflows.doctor.findings import Finding, error, ok, warning
+from dragoman.workflows.doctor import Finding, error, ok, warning
 
 SAMPLE_PAIRS = 50_000
 """Number of training pairs examined closely; all are read."""

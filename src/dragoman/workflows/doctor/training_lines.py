@@ -14,7 +14,7 @@ from dragoman.evaluation.languages import FEWEST_WORDS, MUCH_FOREIGN, foreign_li
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tokens import words_of
 from dragoman.text.transforms.casing import CaseConfig
-from dragoman.workflows.doctor.findings import Finding, ok, warning
+from dragoman.workflows.doctor import Finding, ok, warning
 from dragoman.workflows.doctor.text_checks import ENOUGH_PAIRS, Texts
 
 
