@@ -26,15 +26,14 @@ from dragoman.techniques.backtranslation.directory import (
     recorded_rounds,
 )
 from dragoman.techniques.backtranslation.parts import (
+    cleaned,
     count_real_pairs,
-    held_out,
     shared_case,
-    synthetic_cleaning,
 )
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.techniques.backtranslation.selection_reports import TextReport, write_report
 from dragoman.techniques.host import Host
-from dragoman.text.corpora.cleaning import CleaningReport, clean
+from dragoman.text.corpora.cleaning import CleaningReport
 from dragoman.text.corpora.corpus import kept_pairs
 from dragoman.text.examples import Example, Origin
 from dragoman.text.formats import Pair
@@ -188,11 +187,10 @@ def choose_lines(
         choice: the lines to take from a longer text.
         seed: of a random choice.
     """
-    report = TextReport(name)
-    cleaned = CleaningReport()
-    for _ in _fit(text, name, learner, cleaned):
+    report, cleaning = TextReport(name), CleaningReport()
+    for _ in cleaned(text, learner, cleaning, name=name, has_source=False):
         report.fit += 1
-    part = cleaned.part(name)
+    part = cleaning.part(name)
     report.read = part.read
     report.dropped = {reason: lines.count for reason, lines in part.dropped.items()}
     if not report.fit:
@@ -203,7 +201,7 @@ def choose_lines(
     cases = shared_case(real_parts(learner))
     target = direction_of(learner).target_language
     with write_text(output) as stream:
-        fit = _fit(text, name, learner, CleaningReport())
+        fit = cleaned(text, learner, CleaningReport(), name=name, has_source=False)
         for pair in take(fit, report.fit, report.chosen, choice, seed):
             line = Example("", pair.target, "", target, (), Origin(name, pair.line))
             changed = transformed(line, cases, Random(0))
@@ -252,17 +250,3 @@ def take(
         if rng.random() * (total - before) < wanted:
             wanted -= 1
             yield item
-
-
-def _fit(
-    text: Iterable[Pair], name: str, learner: ExperimentConfig, report: CleaningReport
-) -> Iterator[Pair]:
-    """The lines that pass cleaning."""
-    return clean(
-        text,
-        synthetic_cleaning(learner),
-        report,
-        part=name,
-        has_source=False,
-        held_out=held_out(learner),
-    )

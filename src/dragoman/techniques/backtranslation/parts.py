@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError
@@ -10,8 +10,9 @@ from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
-from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.cleaning import CleaningReport, clean, clean_part
 from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.text.transforms import Transform
 
@@ -83,24 +84,29 @@ def shared_case(parts: Sequence[CorpusPart]) -> tuple[Transform, ...]:
     return tuple(change for change in certain if all(change in kept for kept in others))
 
 
-def held_out(recipe: ExperimentConfig) -> frozenset[int]:
-    """Keys of the text that is never trained on, which synthetic pairs must not have."""
-    return recipe.held_out(recipe.data.never_trained_on)
-
-
-def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
-    """The recipe's cleaning, but duplicates and held-out text are always dropped.
+def cleaned(
+    pairs: Iterable[Pair],
+    recipe: ExperimentConfig,
+    report: CleaningReport,
+    *,
+    name: str,
+    has_source: bool = True,
+) -> Iterator[Pair]:
+    """Pairs that pass the recipe's cleaning, but duplicates and held-out text are always dropped.
 
     A recipe may keep a published training set unchanged; synthetic text is not part of that set.
     """
-    return recipe.data.cleaning.model_copy(update={"keep_held_out": False, "drop_duplicates": True})
+    strict = {"keep_held_out": False, "drop_duplicates": True}
+    config = recipe.data.cleaning.model_copy(update=strict)
+    keys = recipe.held_out(recipe.data.never_trained_on)
+    return clean(pairs, config, report, part=name, has_source=has_source, held_out=keys)
 
 
 def count_real_pairs(
     recipe: ExperimentConfig, progress: Callable[[int], object] = lambda count: None
 ) -> int:
     """The number of real pairs that the recipe trains on, regardless of weights."""
-    keys, pairs = held_out(recipe), 0
+    keys, pairs = recipe.held_out(recipe.data.never_trained_on), 0
     for part in real_parts(recipe):
         for _ in clean_part(part, recipe.data.cleaning, CleaningReport(), held_out=keys):
             pairs += 1

@@ -30,7 +30,7 @@ from dragoman.techniques.backtranslation.monolingual import (
     source_lines,
     target_lines,
 )
-from dragoman.techniques.backtranslation.parts import held_out, synthetic_cleaning, with_synthetic
+from dragoman.techniques.backtranslation.parts import cleaned, with_synthetic
 from dragoman.techniques.backtranslation.reversal import direction_of
 from dragoman.techniques.backtranslation.selection_reports import (
     PairReport,
@@ -38,7 +38,7 @@ from dragoman.techniques.backtranslation.selection_reports import (
     write_report,
 )
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.corpora.cleaning import CleaningReport, clean
+from dragoman.text.corpora.cleaning import CleaningReport
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines, write_text
 from dragoman.translation.synthesis import SHARD_LINES, translate_corpus
@@ -206,9 +206,9 @@ def filter_pairs(
         drop_worst: share of the cleaned pairs with the lowest scores to drop.
         limit: maximum number of pairs; further pairs with the lowest scores are also dropped.
     """
-    cleaned = CleaningReport()
-    scores = np.array([row["score"] for row in _clean(corpus, learner, cleaned)], dtype=np.float64)
-    part = cleaned.part(corpus.name)
+    cleaning = CleaningReport()
+    scores = np.array([row["score"] for row in _clean(corpus, learner, cleaning)], dtype=np.float64)
+    part = cleaning.part(corpus.name)
     report = PairReport(part.read, 0, {name: lines.count for name, lines in part.dropped.items()})
     worst = int(round(drop_worst * len(scores), 6))  # 0.29 of 100 are 29
     if limit is not None:
@@ -239,14 +239,7 @@ def _clean(
             waiting.append((number, row))
             yield Pair(row["source"], row["target"], number)
 
-    kept = clean(
-        pairs(),
-        synthetic_cleaning(learner),
-        report,
-        part=corpus.name,
-        held_out=held_out(learner),
-    )
-    for pair in kept:
+    for pair in cleaned(pairs(), learner, report, name=corpus.name):
         while (first := waiting.popleft())[0] != pair.line:
             pass  # dropped
         yield first[1]
