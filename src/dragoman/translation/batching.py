@@ -161,9 +161,8 @@ class RequestBatcher:
             lines: of the request.
             deadline: when the answer becomes useless, on the clock of the event loop
                 (``asyncio.get_running_loop().time()``); None: never.
-            prefix: as in ``Translator.stream_nbest``.
-            glossary: as in ``Translator.stream_nbest``; requests with the same glossary can share a
-                call.
+            prefix: as in ``Translator.stream_lines``.
+            glossary: as there; requests with the same glossary can share a call.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
@@ -172,8 +171,7 @@ class RequestBatcher:
             ConfigError: an option does not exist or is out of range.
             UsageError: ``lines`` or ``prefix`` is not a list of strings, or the batcher is closed.
             DataError: there are more lines than the queue can ever hold.
-            Exception: any error of the translator for these lines; a RuntimeError in place of
-                StopIteration.
+            Exception: any error of the translator; a RuntimeError in place of StopIteration.
         """
         loop = asyncio.get_running_loop()
         request = self._request(lines, prefix, glossary, options, loop)
@@ -369,9 +367,8 @@ class RequestBatcher:
         config, without_prefix, glossary = parts[0].request.kind
         options: dict[str, Any] = config.model_dump()
         if not without_prefix:
-            options["prefix"] = [
-                (part.request.prefixes or [])[n] for part in parts for n in part.places
-            ]
+            given = [(part.request.prefixes or [], part.places) for part in parts]
+            options["prefix"] = [prefixes[n] for prefixes, places in given for n in places]
         if glossary is not None:
             options["glossary"] = glossary
         options["numbers"] = [n for part in parts for n in part.places]

@@ -88,14 +88,14 @@ class DirectionTable:
         Raises:
             RefusedError: ``unsupported``, if there is no such language or direction.
         """
-        found = self._meanings.get((source, target))
-        if found is None:
-            found = self._looked_up(source, target)
+        pair = self._meanings.get((source, target))
+        if pair is None:
+            pair = self._looked_up(source, target)
             if max(len(source), len(target)) <= _LONGEST_CODE:
                 if len(self._meanings) == _REMEMBERED:
                     self._meanings.clear()
-                self._meanings[source, target] = found
-        return found
+                self._meanings[source, target] = pair
+        return pair
 
     def _looked_up(self, source: str, target: str) -> Pairing:
         known = sorted({*self.sources, *self.targets})

@@ -225,9 +225,7 @@ class TextService(Protocol):
     ) -> list[TranslatedText]:
         """Translate texts in shared batches.
 
-        Args:
-            requests: the texts.
-            seconds: time limit, after which the answer is useless; None: the service decides.
+        After ``seconds`` the answer is useless; None: the service decides.
 
         Raises:
             RefusedError: for all texts if one is refused: ``invalid``, ``unsupported``,
@@ -239,10 +237,6 @@ class TextService(Protocol):
 
         The candidates are the languages translated into the target language, and that language
         itself.  Each text is judged by itself; the others count only in cases of doubt.
-
-        Args:
-            texts: any texts.
-            target: language code, as clients write it.
 
         Raises:
             RefusedError: ``unsupported``, if nothing translates into the target language, or the
