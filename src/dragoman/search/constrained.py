@@ -48,12 +48,7 @@ def constrained_search(
     Phrases override the prohibitions of the rules, but not their requirements, such as a prefix, or
     whole characters.
 
-    Args:
-        task: the batch.
-        table: its phrases.
-        beam: maximum unfinished hypotheses per sentence, at least 2.
-        nbest: hypotheses wanted, at most ``beam``.
-        early_end: as in :func:`~dragoman.search.beam.beam_search`.
+    The beam is at least 2 wide.
     """
     scorer, source = task.scorer, task.source
     memory = scorer.encode(source, task.source_mask)

@@ -19,11 +19,7 @@ _CHUNK_LINES = 2048
 
 
 class PairReader:
-    """Pairs as models read and write them: sources behind tags, and both sides with their context.
-
-    Args:
-        translator: has the models.
-    """
+    """Pairs as models read and write them: sources behind tags, both sides with their context."""
 
     def __init__(self, translator: Translator) -> None:
         self._format, self._number = translator.line_format, 0

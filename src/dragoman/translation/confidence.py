@@ -101,13 +101,7 @@ def _scoring(search: SearchConfig) -> dict[str, Any]:
 
 
 class ConfidentEngine(Engine):
-    """Another engine's hypotheses, each with its confidence.
-
-    Args:
-        engine: carries out the searches; closed with this one.
-        calibration: of the system.
-        opened: the system that ``engine`` searches for.
-    """
+    """Another engine's hypotheses, each with its confidence; closes that engine."""
 
     def __init__(self, engine: Engine, calibration: Calibration, opened: OpenSystem) -> None:
         self._engine, self._calibration = engine, calibration

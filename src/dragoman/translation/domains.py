@@ -77,13 +77,8 @@ class DomainRouter(Dispatcher):
     """A translator whose model has the adapter of each line's domain.
 
     A line that begins with the tag of a domain, such as ``<ui>``, is of that domain; other tags
-    of the model may come before it.  The model reads the tag if it was trained with it.
-
-    Args:
-        translator: of one model, with the usual weights.
-        weights: exchanges them.
-        domains: whose tags lines may begin with.
-        usual: the domain of other lines, if they have one.
+    of the model may come before it.  The model reads the tag if it was trained with it.  Other lines
+    are of the domain ``usual``, if it is given.
     """
 
     def __init__(
@@ -105,10 +100,6 @@ class DomainRouter(Dispatcher):
 
         If a tag of the system is that of a domain, lines without a domain get this domain; the last
         such tag counts.
-
-        Args:
-            system: the description.
-            where: name of its section ``search`` in errors.
 
         Raises:
             DragomanError: the errors of :func:`translator_apart`, or for an adapter those of

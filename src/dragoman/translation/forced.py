@@ -35,13 +35,7 @@ def check_attention(models: Sequence[TranslationModel]) -> None:
 
 
 class ForcedDecoder:
-    """Reads given translations, and their sources as a translator reads them.
-
-    Args:
-        engine: the scorer and its models.
-        line_format: of the models.
-        search: limits the length of lines and the size of batches.
-    """
+    """Reads given translations, and their sources as a translator reads them."""
 
     def __init__(self, engine: TorchEngine, line_format: LineFormat, search: SearchConfig) -> None:
         self._engine, self._format, self._search = engine, line_format, search

@@ -162,9 +162,6 @@ class ScoringTranslator(LineTranslator):
     def _forced(self, wanted: str) -> ForcedDecoder:
         """The decoder that reads given translations.
 
-        Args:
-            wanted: the feature that needs it, for the error.
-
         Raises:
             ConfigError: there is a pivot.
             UsageError: the translator is closed.

@@ -48,10 +48,6 @@ class Router(Dispatcher):
     def of(cls, system: TranslationSystem, where: str = "search options") -> Router:
         """Build the router of a description with ``source_language: auto``.
 
-        Args:
-            system: the description.
-            where: name of its section ``search`` in errors.
-
         Raises:
             DragomanError: the errors of :func:`translator_apart` for one of the translators; or
                 the language identifier cannot be opened, or supports none of the routes.

@@ -65,11 +65,6 @@ class UnknownCopier:
 
     An unknown piece that attends most to an unknown piece of the source becomes its characters.  If
     it attends most to a known piece, it becomes the whole word that contains that piece.
-
-    Args:
-        engine: the models, whose attention is read.
-        line_format: of the models.
-        config: limits sizes of batches and lines.
     """
 
     def __init__(self, engine: TorchEngine, line_format: LineFormat, config: SearchConfig) -> None:

@@ -151,13 +151,7 @@ def shortlisted(scorer: Scorer, choices: Choices) -> Scorer:
 
 
 class ShortlistedSearch:
-    """Searches a batch among the pieces that its sources allow.
-
-    Args:
-        scorer: of all pieces.
-        shortlist: of the vocabularies.
-        pieces: size of the target vocabulary.
-    """
+    """Searches a batch among the pieces that its sources allow."""
 
     def __init__(self, scorer: Scorer, shortlist: Shortlist, pieces: int) -> None:
         self._scorer, self._shortlist, self._pieces = scorer, shortlist, pieces

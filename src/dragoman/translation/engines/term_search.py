@@ -114,12 +114,7 @@ class PhraseSpeller:
 class ConstrainedSearch:
     """Searches again for sentences whose translations lack phrases.
 
-    Args:
-        scorer: gives log-probabilities.
-        vocabulary: of the outputs.
-        tags: the symbols of inline tags, if the model has learned them.
-        separator: id before the translation, if outputs translate its context first.
-        characters: the bytes of the vocabulary, if it has some.
+    ``separator`` is the id before the translation, if outputs translate its context first.
     """
 
     def __init__(

@@ -30,10 +30,6 @@ class DirectionTable:
 
     If several systems have a direction, the first is used.  If none has it, the path goes through
     the first pivot that two systems, or one with both directions, connect.
-
-    Args:
-        systems: in order of preference.
-        pivots: languages to translate through, in order of preference.
     """
 
     def __init__(self, systems: Iterable[ServedSystem], pivots: Sequence[str] = ()) -> None:
