@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import dragoman
 from dragoman.cli.main import commands
 from dragoman.cli.reference import anchor
 from dragoman.core.config import override, parse, to_yaml
+from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.server_config import ServerConfig
@@ -44,7 +45,26 @@ MINIMAL = {
     "data": {"train": [{"source": "a", "target": "b"}], "dev": {"source": "a", "target": "b"}}
 }
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+Check = Callable[[Path], None]
+CHECKS: list[Check] = []
+"""What holds for every page."""
+
+
+def check(function: Check) -> Check:
+    CHECKS.append(function)
+    return function
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_check_holds_for(page: Path) -> None:
+    """One test for each page, as a thousand take longer to begin than to run."""
+    problems = []
+    for holds in CHECKS:
+        try:
+            holds(page)
+        except (AssertionError, ConfigError, SyntaxError, yaml.YAMLError) as error:
+            problems.append(f"{holds.__name__}: {error}")
+    assert not problems, "\n".join(problems)
 
 
 def prose(page: Path) -> str:
@@ -65,8 +85,8 @@ def command_lines(page: Path) -> Iterator[tuple[str, str]]:
         yield from COMMAND.findall(code.replace("\\\n", " "))
 
 
-@every_page
-def test_links_lead_somewhere(page: Path) -> None:
+@check
+def links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(prose(page)):
         if link.startswith(("https://", "http://")):
             continue
@@ -78,8 +98,8 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert place in headings, f"{page.name}: {link} is none of {headings}"
 
 
-@every_page
-def test_commands_and_their_options_exist(page: Path) -> None:
+@check
+def commands_and_their_options_exist(page: Path) -> None:
     for name, rest in command_lines(page):
         assert name in commands.commands, f"{page.name}: dragoman {name}"
         command: click.Command = commands.commands[name]
@@ -97,8 +117,8 @@ def test_commands_and_their_options_exist(page: Path) -> None:
         assert not unknown, f"{page.name}: dragoman {name} has no {unknown}"
 
 
-@every_page
-def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
+@check
+def yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
     for block in blocks(page, "yaml"):
         values = yaml.safe_load(block)
         values.pop("base", None)  # what is laid over another file
@@ -117,8 +137,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 
 
-@every_page
-def test_settings_of_commands_are_valid(page: Path) -> None:
+@check
+def settings_of_commands_are_valid(page: Path) -> None:
     for paragraph in page.read_text(encoding="utf-8").split("\n\n"):  # a command may have several
         settings = SETTING.findall(paragraph)
         names = {re.split("[.=]", one)[0] for one in settings}
@@ -128,8 +148,8 @@ def test_settings_of_commands_are_valid(page: Path) -> None:
             parse(ExperimentConfig, override(MINIMAL, settings), page)
 
 
-@every_page
-def test_python_can_be_read(page: Path) -> None:
+@check
+def python_can_be_read(page: Path) -> None:
     for block in blocks(page, "python"):
         compile(block, str(page), "exec")
 
@@ -183,8 +203,8 @@ def test_the_examples_of_evaluation_print_what_is_shown(
     assert shown == 2
 
 
-@every_page
-def test_no_run_lies_where_a_table_keeps_its_own(page: Path) -> None:
+@check
+def no_run_lies_where_a_table_keeps_its_own(page: Path) -> None:
     """`make results-TOPIC` makes a folder of runs, and a run beside them is not one of them."""
     tables = {f"runs/{path.parent.name}" for path in ROOT.glob("recipes/*/table.yaml")}
     for name, rest in command_lines(page):
@@ -192,8 +212,8 @@ def test_no_run_lies_where_a_table_keeps_its_own(page: Path) -> None:
             assert option != "--run" or value not in tables, f"{page.name}: {name} {rest}"
 
 
-@every_page
-def test_files_of_the_repository_exist(page: Path) -> None:
+@check
+def files_of_the_repository_exist(page: Path) -> None:
     for span in SPAN.findall(prose(page)):
         if re.fullmatch(r"(src|tests|docs|recipes)/[a-z0-9_./-]+", span):
             assert (ROOT / span).exists(), f"{page.name}: {span}"

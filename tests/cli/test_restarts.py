@@ -16,7 +16,7 @@ from reversal import assert_same
 from dragoman.saved.weights import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
 
-STEPS = 200
+STEPS = 100
 WORKER = "dragoman.cli.worker"
 
 

@@ -9,7 +9,7 @@ import pytest
 from command_line import call, one_error, write_experiment
 
 from dragoman.core import recipe_library
-from dragoman.core.config import read_yaml, to_yaml
+from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import (
     found_recipe,
@@ -84,7 +84,7 @@ def test_one_that_is_saved_elsewhere_is_the_same(name: str, tmp_path: Path) -> N
     # A file that a recipe expects beside it, such as segments.tsv, is then beside the saved one.
     folders = str(tmp_path), str(found_recipe(Path(name)).parent)
     one, other = (
-        to_yaml(config.model_dump(mode="json")).replace(folder, "FOLDER")
+        config.model_dump_json().replace(folder, "FOLDER")
         for config, folder in zip((mine, bundled), folders, strict=True)
     )
     assert one == other

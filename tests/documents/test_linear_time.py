@@ -43,7 +43,7 @@ NOTATIONS += [
     ("name", "before", "sign", "times", "after"),
     [
         ("a.html", "<p>a", "\t", 60_000, "a</p>"),  # an empty line was looked for at every tab
-        ("a.md", "a ", "[^", 7500, ""),  # a footnote, at every bracket
+        ("a.md", "a ", "[^", 4000, ""),  # a footnote, at every bracket
         ("a.md", "---\ntitle: a", " ", 60_000, "b\n---\n\na"),
         ("strings.xml", '<resources><string name="a">a', "\n", 60_000, "a</string></resources>"),
         ("strings.xml", '<resources><string name="a">@', "a", 60_000, "!</string></resources>"),
@@ -55,7 +55,7 @@ NOTATIONS += [
         ("a.md", "a ", "{ .b }", 4000, ""),
         ("a.md", "a ", "[b]({{ c ", 2000, ""),
         ("a.txt", "a ", "http://", 8000, " b"),  # one thing to copy
-        ("a.txt", "a ", "{a}", 20_000, " b"),  # many, each compared with all
+        ("a.txt", "a ", "{a}", 6000, " b"),  # many, each compared with all
         ("a.srt", _CUE, " ", 60_000, "b"),  # line breaks, at every space
         ("a.srt", _CUE, "\n- b", 2000, ""),  # speakers
         ("a.srt", _CUE, "\n[b", 8000, ""),

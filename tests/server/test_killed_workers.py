@@ -24,6 +24,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_it_goes_on_and_says_so_while_it_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,8 +149,8 @@ def test_damage_is_a_function_of_the_seed_and_differs() -> None:
 
 
 def test_every_kind_of_damage_keeps_within_its_bound() -> None:
-    for number in range(200):
-        found = changed(b"abc\n" * 100_000, [b"token"], Random(number))
+    for number in range(20):
+        found = changed(b"abc\n" * 250_000, [b"token"], Random(number))
         assert len(found) <= 2**20
 
 
