@@ -77,8 +77,8 @@ class DomainRouter(Dispatcher):
     """A translator whose model has the adapter of each line's domain.
 
     A line that begins with the tag of a domain, such as ``<ui>``, is of that domain; other tags
-    of the model may come before it.  The model reads the tag if it was trained with it.  Other lines
-    are of the domain ``usual``, if it is given.
+    of the model may come before it.  The model reads the tag if it was trained with it.  Other
+    lines are of the domain ``usual``, if it is given.
     """
 
     def __init__(
