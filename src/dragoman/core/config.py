@@ -222,7 +222,6 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
 
 
 def _set(values: dict[str, Any], setting: str) -> None:
-    """Apply one setting to ``values``."""
     key, equals, text = setting.partition("=")
     if not equals or not key:
         raise ConfigError(

@@ -146,7 +146,6 @@ class LastingPool:
         return self._pool
 
     def _begin(self, pool: WorkerPool) -> None:
-        """Start the processes of a new pool."""
         try:
             pool.begin()
         except (BrokenProcessPool, CancelledError, DragomanError, OSError) as error:

@@ -105,7 +105,6 @@ class StrictLoader(yaml.SafeLoader):
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    """Refuse a key that occurs twice."""
     seen: set[str] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:

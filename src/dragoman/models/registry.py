@@ -79,7 +79,6 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
 
 
 def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
-    """Check the model class added by another package, and return it."""
     config = getattr(model, "Config", None)
     if not (isinstance(config, type) and issubclass(config, FamilyConfig)):
         raise ConfigError(

@@ -117,7 +117,6 @@ def _sides(model: FamilyConfig, component: FamilyConfig) -> tuple[str, ...]:
 def _check_vocabulary(
     component: TakenComponent, sides: Sequence[str], vocabularies: Vocabularies
 ) -> None:
-    """Check that a component has the vocabularies of the run on these sides."""
     own = vocabularies_of(Path(component.model))
     for side in sides:
         if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:

@@ -177,7 +177,6 @@ class WithCandidates(CompletedStream):
         return replace(batch, candidates=RatedCandidates.of(outputs, batch.source.device))
 
     def _seeded(self) -> SearchConfig:
-        """The search settings of this step."""
         search = self._wanted.search
         if search.sampling is None:
             return search

@@ -205,7 +205,6 @@ class FittingPasses:
         )
 
     def _lower(self, taken: Taken, said: str) -> str:
-        """Halve the batches and warn."""
         largest = max((batch for batches in taken for batch in batches), key=tokens_of)
         had = tokens_of(largest)
         if largest.sentences == 1:

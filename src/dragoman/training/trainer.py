@@ -267,7 +267,6 @@ class Trainer:
         self.progress.asked_tokens = self._memory.asked if self._memory.lowered else None
 
     def _after_step(self) -> None:
-        """Log, validate, save and stop when due."""
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
@@ -334,7 +333,6 @@ class Trainer:
         self._saved_step, self._saved_places = self.progress.step, dict(self.progress.places)
 
     def _save(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Write a checkpoint and delete old ones."""
         write_checkpoint(self._run, self.progress, weights, moments)
         prune(self._run, self._config.keep_checkpoints, self.progress)
 

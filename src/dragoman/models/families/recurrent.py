@@ -186,7 +186,6 @@ class RecurrentConfig(FamilyConfig):
 
     @property
     def _layers(self) -> tuple[int, ...]:
-        """Numbers of recurrent layers."""
         averaging = self.encoder == "averaging"
         return (self.decoder_layers,) if averaging else (self.encoder_layers, self.decoder_layers)
 

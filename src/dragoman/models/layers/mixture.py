@@ -126,7 +126,6 @@ class Mixture(nn.Module):
         return torch.zeros_like(x).index_add(0, positions, weighted)
 
     def _loads(self, chosen: Tensor) -> list[int]:
-        """The number of positions that use each expert."""
         if chosen.is_meta:  # counting operations without data: equal loads
             share, rest = divmod(chosen.numel(), len(self.experts))
             return [share + (number < rest) for number in range(len(self.experts))]

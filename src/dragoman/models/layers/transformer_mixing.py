@@ -201,7 +201,6 @@ def build_neighbourhood(
 
 
 def _sizes(d_model: int, heads: MultiHeadConfig) -> tuple[int, int, int, int]:
-    """d_model, heads, d_k and d_v."""
     return d_model, heads.heads, *heads.head_widths(d_model)
 
 

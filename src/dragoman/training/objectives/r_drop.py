@@ -133,6 +133,5 @@ class _SymmetricDivergence(torch.autograd.Function):
 
 
 def _twice(batch: Batch) -> Batch:
-    """The batch followed by its copy."""
     names = ("source", "source_mask", "target_input", "target_output")
     return replace(batch, **{name: getattr(batch, name).repeat(2, 1) for name in names})

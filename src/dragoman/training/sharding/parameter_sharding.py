@@ -225,7 +225,6 @@ class ParameterSharding:
             self._take(rows, named_moments(moments, kind))
 
     def _take(self, rows: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
-        """Copy this process' rows of whole tensors."""
         check_known(list(rows), tensors)
         for name, own in rows.items():
             check_shape(name, self._parameters[name].shape, tensors.get(name))
