@@ -17,6 +17,7 @@ from torch import Tensor
 import dragoman
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importing import import_model, importer_from, importer_of
+from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 transformers = pytest.importorskip("transformers")
@@ -201,6 +202,16 @@ class TestLanguages:
             dragoman.load(ours, target_language="ko")
         with pytest.raises(ConfigError, match="told the target language; name it with --to"):
             dragoman.load(ours, source_language="ko")
+
+    def test_a_domain_takes_the_tags_of_both(self, ours: Path) -> None:
+        parent = ParentModel.open(ours)
+        found = parent.direction_for(("en", "de"), "corrections.tsv")
+        assert (found.name, found.tags) == ("eng_Latn-deu_Latn", ("<2deu_Latn>", "<2eng_Latn>"))
+        assert parent.nearest_direction(found) == found
+        with pytest.raises(ConfigError, match=r"corrections\.tsv: en-fr, and "):
+            parent.direction_for(("en", "fr"), "corrections.tsv")
+        with dragoman.load(ours, tags=found.tags) as translator:
+            assert translator.tags == found.tags
 
     @pytest.mark.parametrize("side", ["source_language", "target_language"])
     def test_unknown_ones_are_refused(self, ours: Path, side: str) -> None:

@@ -16,7 +16,7 @@ from dragoman.text.language_codes import (
     spelling,
     usual_script,
 )
-from dragoman.text.tags import language_tag
+from dragoman.text.tags import LANGUAGE_TAG, language_tag
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def tags_between(
     """
     wanted = tags_for(config, vocabulary, target, tags)
     if config.names_source:
-        return (*wanted, *source_tags(config, source))
+        return (*wanted, *source_tags(config, source, wanted))
     trained = [
         direction.tags
         for direction in config.directions
@@ -142,31 +142,43 @@ def tags_between(
     return tuple(tag for tag in order if tag in joint)
 
 
-def source_tags(config: SavedConfig, language: str | None, *, told: bool = True) -> tuple[str, ...]:
+def source_tags(
+    config: SavedConfig, language: str | None, tags: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The tag between the others and a source that names its language; most models need none.
 
     Args:
         config: configuration of the model.
-        language: source language.
-        told: whether other tags name the target language.
+        language: source language; None if ``tags`` name both languages.
+        tags: the tags in front.
 
     Raises:
         ConfigError: the model needs a language, and it is not given, or unknown.
     """
-    if not config.names_source:
+    told = sum(LANGUAGE_TAG.fullmatch(tag) is not None for tag in tags)
+    if not config.names_source or told > 1:
         return ()
-    for side, option, known in (
-        ("source", "--from", language is not None),
-        ("target", "--to", told),
-    ):
-        if not known:
-            raise ConfigError(
-                f"the model must be told the {side} language; name it with {option}, such as "
-                f"{target_languages(config)[0]}"
-            )
-    assert language is not None, "it is known"
+    if language is None or not told:
+        side, option = ("target", "--to") if language is not None else ("source", "--from")
+        raise ConfigError(
+            f"the model must be told the {side} language; name it with {option}, such as "
+            f"{target_languages(config)[0]}"
+        )
     check_source(config, language)
     return (language_tag(own_name(config, language)),)
+
+
+def direction_by_names(config: SavedConfig, source: str, target: str) -> Direction | None:
+    """A direction of a model that is told both languages; None if it lacks one of them."""
+    known = target_languages(config) if config.names_source else []
+    source, target = own_name(config, source), own_name(config, target)
+    if source not in known or target not in known:
+        return None
+    return Direction(
+        source_language=source,
+        target_language=target,
+        tags=(language_tag(target), language_tag(source)),
+    )
 
 
 def own_name(config: SavedConfig, language: str) -> str:

@@ -193,7 +193,7 @@ def open_system(
     source = first.vocabularies.source
     if system.target_language is not None or system.tags:
         tags = tags_for(first.config, source, system.target_language, system.tags)
-    tags += source_tags(first.config, system.source_language, told=bool(tags))
+    tags += source_tags(first.config, system.source_language, tags)
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
     return OpenSystem(

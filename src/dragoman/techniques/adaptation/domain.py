@@ -64,9 +64,9 @@ def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -
         if not isinstance(given, dict):
             raise ConfigError(f"{path}: {key}: should be a section of keys, found {given!r}")
         resolved = parse(CorpusPart, given, f"{path}: {key}").resolved(*languages)
-        known = [own for own in parent.directions if own.name == resolved.direction.name]
-        if known and not resolved.tags and not resolved.transforms:
-            return resolved.model_copy(update={"tags": known[0].tags})
+        nearest = parent.nearest_direction(resolved.direction)
+        if nearest.name == resolved.direction.name and not (resolved.tags or resolved.transforms):
+            return resolved.model_copy(update={"tags": nearest.tags})
         return resolved
 
     train = tuple(part(given, f"data.train.{n}") for n, given in enumerate(data.pop("train")))

@@ -11,6 +11,7 @@ from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.directions import direction_by_names
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_digest
@@ -79,6 +80,8 @@ class ParentModel:
                 a model of one direction ignores.
             where: the text, for messages.
         """
+        if (named := direction_by_names(self.config, *languages)) is not None:
+            return named
         known = self.directions
         wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"
         for own in known:
@@ -100,6 +103,9 @@ class ParentModel:
         Args:
             wanted: may have a language or a tag that the model lacks.
         """
+        languages = wanted.source_language, wanted.target_language
+        if (named := direction_by_names(self.config, *languages)) is not None:
+            return named
         same = [own for own in self.directions if own.name == wanted.name]
         tagged = (own for own in same if set(own.tags) == set(wanted.tags))
         return next(tagged, [*same, *self.directions][0])
