@@ -72,7 +72,7 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     For tests of what workers do, not of how they start.
     """
-    from forked_workers import Context
+    from forked import Context
 
     monkeypatch.setattr("dragoman.core.processes._Context", Context)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from forked import forked_program
 from reversal import VOCABULARY, shared_trainer, tiny_config, tiny_model, translation
 from stores import write_store
 from worlds import ALONE, together
@@ -40,13 +38,13 @@ def test_two_processes_equal_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
     for name, value in {**place, "RANK": "0", "LOCAL_RANK": "0"}.items():
         monkeypatch.setenv(name, value)
-    environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1"}
-    other = subprocess.Popen([sys.executable, PROGRAM, tmp_path / "two"], env=environment)
+    other = forked_program(PROGRAM, tmp_path / "two", environment={"RANK": "1", "LOCAL_RANK": "1"})
     world = World.join()
     assert not torch.distributed.is_initialized(), "whoever waits now has no time limit"
     shared_trainer(tmp_path / "two", world).train()
     world.leave()
-    assert other.wait(timeout=100) == 0
+    other.join(timeout=100)
+    assert other.exitcode == 0
     shared_trainer(tmp_path / "one", ALONE).train()
     two = weights(tmp_path / "two")
     for name, values in weights(tmp_path / "one").items():

@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from forked import forked_program
 from reversal import Records, Reversal, Stopper, assert_same, two_tasks, weights
 
 from dragoman.core.errors import InterruptedRunError, SavedError, StorageError
@@ -72,17 +71,17 @@ def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
     """A real process with two tasks, killed with SIGKILL wherever it happens to be, twice."""
     program = Path(__file__).with_name("train_reversal.py")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     steps = {"max_steps": 60, "checkpoint_steps": 3, "validation_steps": 30}  # as it does
     trainer(whole, tasks=two_tasks(), **steps).train()
     chance = random.Random(time.time_ns())  # any moment must do
     for _ in range(2):
-        with subprocess.Popen([sys.executable, program, killed], env=environment) as process:
-            started = time.monotonic()
-            while not checkpoints(killed) and time.monotonic() - started < 60:
-                time.sleep(0.01)
-            time.sleep(chance.uniform(0, 0.5))
-            process.kill()
+        process = forked_program(program, killed)
+        started = time.monotonic()
+        while not checkpoints(killed) and time.monotonic() - started < 60:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.5))
+        process.kill()
+        process.join()
     last_of_all = trainer(killed, tasks=two_tasks(), **steps)
     assert last_of_all.resume()
     last_of_all.train()

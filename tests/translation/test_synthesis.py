@@ -9,14 +9,13 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import forked_program
 from other_runners import Interrupted, Shuffled
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
@@ -269,15 +268,14 @@ class TestResuming:
 
     def test_a_killed_process(self, model: Path, tmp_path: Path) -> None:
         """Sampled, too: the numbers of lines decide what is drawn, not where work resumed."""
-        script = (
+        script = tmp_path / "script.py"
+        script.write_text(
             "import sys; from pathlib import Path; from test_synthesis import *\n"
             "make(Path(sys.argv[1]), Path(sys.argv[2]), Stops(13, kill=True), search=SAMPLED)"
         )
-        command = [sys.executable, "-c", script, str(model), str(tmp_path / "killed")]
-        paths = [str(Path(__file__).parent), *sys.path]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        ended = subprocess.run(command, env=environment, check=False, capture_output=True)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        process = forked_program(script, model, tmp_path / "killed", paths=[Path(__file__).parent])
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         assert not (tmp_path / "killed" / "pairs.jsonl.gz").exists()
         assert len(list((tmp_path / "killed" / "shards").glob("*.json"))) == 2
         started: list[tuple[int, int]] = []

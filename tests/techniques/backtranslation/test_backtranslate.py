@@ -7,14 +7,13 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import CommandLine, call, one_error, write_experiment
+from forked import forked_program
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import InterruptedRunError, StorageError
@@ -233,16 +232,16 @@ class TestInterrupted:
     ) -> None:
         """A real SIGKILL in the third shard, after which the same call goes on."""
         directory = tmp_path / "killed"
-        script = (
+        script = tmp_path / "script.py"
+        script.write_text(
             "import sys; from pathlib import Path; from test_backtranslate import *\n"
             "die_in_shard(3); work(*map(Path, sys.argv[1:]))"
         )
-        command: list[str | Path] = [sys.executable, "-c", script, directory, config, mono]
         folder = Path(__file__).parent
-        paths = [str(folder), str(folder.parents[1]), *sys.path]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        ended = subprocess.run(command, env=environment, check=False, capture_output=True)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        paths = [folder, folder.parents[1]]
+        process = forked_program(script, directory, config, mono, paths=paths)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         shards = directory / "round-1/synthetic/translated/shards"
         assert len(list(shards.glob("*.json"))) == 2
         assert not (directory / "round-1/forward").exists()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from forked import forked_program
 from reversal import assert_same, tiny_model
 from sharded_reversal import (
     COMMON,
@@ -47,8 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**place, "RANK": "0", "LOCAL_RANK": "0"}.items():
             patch.setenv(name, value)
-        environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1"}
-        other = subprocess.Popen([sys.executable, PROGRAM, folder], env=environment)
+        other = forked_program(PROGRAM, folder, environment={"RANK": "1", "LOCAL_RANK": "1"})
         joined = World.join()
     world = World(0, 2, torch.device("cpu"), joined.store)
     train_all(folder, world)
@@ -57,7 +54,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     except Exception as error:
         (folder / LOST).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
     world.leave()
-    assert other.wait(timeout=100) == 0
+    other.join(timeout=100)
+    assert other.exitcode == 0
     yield folder
 
 
