@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from command_line import call, one_error
 from tiny_model import save_tiny_classifier, save_tiny_model
+from typing_extensions import override
 
 import dragoman
 from dragoman.core.config import parse
@@ -18,27 +19,21 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.saved.system import TranslationSystem, read_system, write_system
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.text.examples import Direction
-from dragoman.translation.classification import Labelled, LineLabels
+from dragoman.translation.classification import Labelled, Labeller, LineLabels
 from dragoman.translation.routing import Router
 from dragoman.translation.translator import Translator
 
 
-class ByFirstLetter:
+class ByFirstLetter(Labeller):
     """Takes the first letter for the language; capital letters are certain."""
 
     labels = ["a", "b", "c", "d"]  # noqa: RUF012 - never changed
 
-    def stream(
-        self,
-        texts: Iterable[str],
-        nbest: int = 1,
-        *,
-        buffer_lines: int | None = None,
-        progress: Callable[[int], object] = lambda count: None,
-    ) -> Iterator[LineLabels]:
-        for text in texts:
-            sure = 0.9 if len(text) > 3 else 0.3
-            yield LineLabels(text, [Labelled(text[0], sure)] if text else [])
+    @override
+    def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
+        sure = [0.9 if len(text) > 3 else 0.3 for text in texts]
+        best = [[Labelled(text[0], p)] if text else [] for text, p in zip(texts, sure, strict=True)]
+        return list(map(LineLabels, texts, best))
 
 
 @pytest.fixture(scope="module")
