@@ -19,8 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from dragoman.core.config import Config
-from dragoman.text.examples import Example
-from dragoman.text.tags import Tag
+from dragoman.text.examples import Example, Tag
 from dragoman.text.vocabularies import Vocabularies, Vocabulary, is_empty
 
 _RANDOM_LINES = 1000  # lines from which a context is drawn

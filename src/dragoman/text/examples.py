@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
 
 from dragoman.core.config import Config
-from dragoman.text.tags import tagged
+from dragoman.text.tags import check_tags, tagged
 
-Link = tuple[int, int]
-"""The number of a source word and that of a target word, from 0."""
-
-
-class Pair(NamedTuple):
-    """A source and its translation."""
-
-    source: str
-    target: str
-    line: int
-    """Line of the file, or number of the entry in formats without lines; from 1."""
-    before: tuple[tuple[str, str], ...] = ()
-    """Sources and targets of its context, the nearest last; empty unless a context is read."""
+Tags = Annotated[tuple[str, ...], AfterValidator(check_tags)]
+"""A setting that names tags."""
+Tag = Annotated[str, AfterValidator(lambda tag: check_tags((tag,))[0])]
+"""A setting that names one tag."""
 
 
 class Origin(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.examples import Link
 from dragoman.text.lines import read_lines
+from dragoman.text.pairs import Link
 
 __all__ = ["Link", "LinkCheck", "read_alignments", "read_gold_alignments", "word_count"]
 

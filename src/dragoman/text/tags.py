@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated
-
-from pydantic import AfterValidator
 
 from dragoman.text.normalization import normalize
 
@@ -37,12 +34,6 @@ def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(tags)) < len(tags):
         raise ValueError("a tag is given twice")
     return tags
-
-
-Tags = Annotated[tuple[str, ...], AfterValidator(check_tags)]
-"""A setting that names tags."""
-Tag = Annotated[str, AfterValidator(lambda tag: check_tags((tag,))[0])]
-"""A setting that names one tag."""
 
 
 def is_tag(text: str) -> bool:

@@ -282,9 +282,9 @@ def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> l
 def _write(
     paths: list[Path], direction: tuple[str, str], chosen: list[Correction], file_format: str
 ) -> None:
-    from dragoman.text.examples import Pair
     from dragoman.text.formats import format_named
     from dragoman.text.normalization import normalize
+    from dragoman.text.pairs import Pair
 
     with format_named(file_format).write(paths, direction) as add_pair:
         for line, correction in enumerate(chosen, 1):

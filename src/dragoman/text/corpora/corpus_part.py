@@ -14,11 +14,11 @@ from dragoman.core.config import Config
 from dragoman.core.files import absolute
 from dragoman.core.relocation import PathMark, Relocation, TextPath
 from dragoman.text.context import ContextConfig
-from dragoman.text.examples import Direction, Example, Origin
+from dragoman.text.examples import Direction, Example, Origin, Tags
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.normalization import normalize
 from dragoman.text.public_corpora import located
-from dragoman.text.tags import Tags, label_problem
+from dragoman.text.tags import label_problem
 from dragoman.text.transforms import (
     SourceByModelConfig,
     Transform,

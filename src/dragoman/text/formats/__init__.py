@@ -21,7 +21,6 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import are_suffixes, installed, load_class
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
@@ -31,6 +30,7 @@ from dragoman.text.formats.trees import Trees
 from dragoman.text.formats.tsv import Tsv
 from dragoman.text.formats.xliff import Xliff
 from dragoman.text.lines import COMPRESSIONS
+from dragoman.text.pairs import Pair
 
 __all__ = [
     "FORMATS",

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
-from dragoman.text.examples import Link, Pair
+from dragoman.text.pairs import Link, Pair
 
 _MOST_COMPARED, _LONGEST_COMPARED = 1000, 80
 """Limits on the search for a similar name: the number of names, and characters of each."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import DataError
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, check_names, instead
 from dragoman.text.lines import read_lines, write_text
+from dragoman.text.pairs import Pair
 
 _FIRST_RECORDS = 100  # from which the keys are determined
 _DEEPEST_KEY = 3

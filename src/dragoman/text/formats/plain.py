@@ -8,9 +8,9 @@ from itertools import zip_longest
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, unwritable
 from dragoman.text.lines import line_problem, read_lines, write_text
+from dragoman.text.pairs import Pair
 
 
 class Plain(Format):

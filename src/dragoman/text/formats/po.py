@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.lines import open_bytes
+from dragoman.text.pairs import Pair
 from dragoman.text.po_catalogue import Catalogue, CatalogueError, PoEntry, read_catalogue
 
 _LARGEST = 2**28

@@ -11,8 +11,8 @@ from dragoman.core.errors import DataError
 from dragoman.core.unseen import is_unseen
 from dragoman.core.wording import named
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import Format, Sides
+from dragoman.text.pairs import Pair
 from dragoman.text.xml_parts import each_part, local, text_within
 
 _FIRST_UNITS = 1000  # of a translation memory, from which its languages are determined

@@ -9,9 +9,9 @@ from pathlib import Path
 from dragoman.core.constituency import Tree, TreeError, cleaned, escaped, read_trees
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.linear_trees import closed, opened, symbols, tree_of
-from dragoman.text.examples import Link, Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.lines import read_lines, write_text
+from dragoman.text.pairs import Link, Pair
 
 _VIEWS: dict[str, Callable[[Tree], str]] = {
     "words": lambda tree: " ".join(tree.words),

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, check_names, instead, unwritable
 from dragoman.text.lines import line_problem, read_lines, write_text
+from dragoman.text.pairs import Pair
 
 
 class Tsv(Format):

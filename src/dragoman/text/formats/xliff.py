@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element
 from dragoman.core.errors import DataError
 from dragoman.core.unseen import is_unseen
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
-from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import Format, Sides
+from dragoman.text.pairs import Pair
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.xml_parts import each_part, local, text_within
 

@@ -20,8 +20,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from dragoman.core.config import Config
-from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import TAG, Tag
+from dragoman.text.examples import Direction, Example, Tag
+from dragoman.text.tags import TAG
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 MASK = "<mask>"

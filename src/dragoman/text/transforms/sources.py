@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import Tag
+from dragoman.text.examples import Direction, Example, Tag
 from dragoman.text.transforms.interface import TransformConfig
 
 

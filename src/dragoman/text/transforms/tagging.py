@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import ClassVar, Literal
 
-from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import Tags, language_tag
+from dragoman.text.examples import Direction, Example, Tags
+from dragoman.text.tags import language_tag
 from dragoman.text.transforms.interface import SharedTransform
 
 

@@ -20,8 +20,9 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.ranges import IntArray
 from dragoman.core.relocation import ModelPath
 from dragoman.core.unseen import UNSEEN
+from dragoman.text.examples import Tags
 from dragoman.text.normalization import CONTROLS, normalize
-from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, Tags
+from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN
 
 # Characters that are neither white space nor removed.
 _KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import sentencepiece
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.examples import Example, Pair
+from dragoman.text.examples import Example
+from dragoman.text.pairs import Pair
 from dragoman.text.reservoir import Reservoir, tempered, whole_counts
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary

@@ -27,7 +27,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.text.tags import Tag
+from dragoman.text.examples import Tag
 from dragoman.text.transforms.masking import MASK
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
