@@ -86,8 +86,7 @@ def import_foreign(
     licence if the files state one, and what is different here.
 
     \b
-    Examples: NLLB by its name on the Hugging Face Hub; OPUS-MT as published; a checkpoint of
-    fairseq with its dictionaries
+    Examples: NLLB by its name on the Hub; OPUS-MT as published; a checkpoint of fairseq
       dragoman import hf:facebook/nllb-200-distilled-600M --output models/nllb
       dragoman import opus-mt-en-de --output models/en-de
       dragoman import checkpoints/ --from fairseq --from-language en --to-language de \\
