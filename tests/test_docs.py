@@ -22,6 +22,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.server_config import ServerConfig
 from dragoman.text import synthetic
+from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from studies.tables.plan import TableConfig
 
@@ -131,6 +132,8 @@ def yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
             parse(ServerConfig, {**values, "systems": systems}, page)
         elif "models" in values:
             parse(TranslationSystem, values, page)
+        elif "url" in values:
+            parse(TeacherConfig, values, page)
         elif "sections" in values:
             parse(TableConfig, values, page)
         else:

@@ -512,7 +512,7 @@ class TestATeacherOverHttp:
             description = tmp_path / "teacher.yaml"
             description.write_text(f"url: {server.address}\ncheck_language: false\n")
             command = ["distill", recipe, "--teacher", description, "--run", tmp_path / "run"]
-            message = one_error(dragoman(*command, "--teacher-set", "max_requests=1"), 9)
+            message = one_error(dragoman(*command, "--teacher-set", "max_requests=1"), 12)
             assert "max_requests 1 is reached" in message
             assert "repeat the command" in one_error(dragoman(*command), 130)
         assert (tmp_path / "run" / "synthetic" / "train-0" / "report.json").is_file()

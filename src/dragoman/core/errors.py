@@ -152,7 +152,7 @@ class ServiceError(DragomanError):
         retry_after: seconds after which the same request may succeed, if the server gives them.
     """
 
-    exit_code = DownloadError.exit_code
+    exit_code = 12
 
     def __init__(
         self,
