@@ -25,7 +25,7 @@ from dragoman.data.store import Store
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 
 

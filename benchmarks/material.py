@@ -126,7 +126,7 @@ def _experiment(material: Material, size: str) -> dict[str, object]:
 def _write_pieces(material: Material, run: Path) -> None:
     from collections import Counter
 
-    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+    from dragoman.text.vocabularies import Vocabularies
 
     vocabulary = Vocabularies.load(run).source
     counts: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dragoman.core.device import keep_freed_memory
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 from dragoman.translation.engines.packing import pack_weights
 
 PIECES, LINES, LENGTH, BEAM = 8000, 136, 15, 4

@@ -32,8 +32,8 @@ from dragoman.saved.shortlist import Shortlist, ShortlistOrigin, write_shortlist
 from dragoman.search import ModelScorer, SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links, pairs_of_run
 from dragoman.text.lines import read_lines
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.piece_links import PieceTable
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 from dragoman.translation.engines.packing import pack_weights
 from dragoman.translation.engines.shortlisting import ShortlistedSearch

@@ -26,7 +26,7 @@ from dragoman.models import (
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.mixture import MixtureConfig
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
-from dragoman.text.vocabularies.vocabulary import BOS
+from dragoman.text.vocabularies import BOS
 
 VOCABULARY = 23
 

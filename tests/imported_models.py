@@ -15,7 +15,7 @@ from dragoman.exchange.interface import ForeignModel
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import build_model
 from dragoman.saved.weights import load_weights
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 MODELS = Path(__file__).parent / "exchange" / "models"
 

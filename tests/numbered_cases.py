@@ -10,7 +10,7 @@ import torch
 from imported_models import built, expected, logits
 
 from dragoman.exchange.interface import ForeignModel
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 from dragoman.translation.translator import Translator
 
 Names = Mapping[str, int]

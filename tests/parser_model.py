@@ -10,7 +10,7 @@ import torch
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 PAIRS = [

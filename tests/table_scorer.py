@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search import Scorer
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 VOCABULARY = 8
 

@@ -21,8 +21,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.server_config import ServerConfig
-from dragoman.text import synthetic
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
+from dragoman.text import synthetic
 from dragoman.text.corpora.corpus_part import CorpusPart
 from studies.tables.plan import TableConfig
 

@@ -33,7 +33,7 @@ from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest, w
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
     chosen_checkpoints,

@@ -23,7 +23,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import PIECES_FILE, build_model, load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator

@@ -22,7 +22,7 @@ from agreement import assert_same_translations, close
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import save_model
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator

@@ -22,7 +22,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import build_model, load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
-from dragoman.text.vocabularies.vocabulary import EOS, PAD
+from dragoman.text.vocabularies import EOS, PAD
 from dragoman.training.checkpoint import checkpoints
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

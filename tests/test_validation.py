@@ -23,9 +23,8 @@ from dragoman.text import synthetic
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.masked_lm import MaskedLMConfig

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]

@@ -17,7 +17,7 @@ from typing import Any
 import ctranslate2
 
 from dragoman.saved.model import model_directory
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 from dragoman.translation.engines.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator
 

@@ -22,7 +22,7 @@ from dragoman.data.batches import Batch, Batches
 from dragoman.experiment import Experiment
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.model import build_model
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.optimizers.adam import AdamConfig
 
 

@@ -41,7 +41,7 @@ from dragoman.saved.model import (
     build_model,
     has_model,
 )
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
 )

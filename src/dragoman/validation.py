@@ -34,7 +34,7 @@ from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.terms.terminology import counters
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.observers import output_is_constant
 from dragoman.translation.outputs import Scored, total

@@ -11,7 +11,7 @@ import torch
 from dragoman.models.self_attention_recorder import self_attention
 from dragoman.saved.saved_config import SavedModel
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 Floats = npt.NDArray[np.float64]
 

@@ -35,7 +35,7 @@ from dragoman.core.errors import (
 from dragoman.experiment import Experiment
 from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import Prepared
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, step_of
 from dragoman.validation import figures
 from dragoman.workflows.runs import train_run

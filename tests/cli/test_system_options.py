@@ -17,7 +17,7 @@ from dragoman.saved.model import build_model, read_config, save_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import read_system
 from dragoman.saved.weights import weights_of
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.unseen import DIRECTION, UNSEEN, bare, is_unseen, with_direction, without_unseen
 from dragoman.text.normalization import normalize
-from dragoman.text.vocabularies.vocabulary import is_empty, prepare_line
+from dragoman.text.vocabularies import is_empty, prepare_line
 
 SIGNS = (
     "a ä1א ש م ک क ् র ক ខ ល ᠠ 葛 ❤👩🏽🔥🏴\u20e3.\u00ad\u034f\u061c\u180b\u180e\u200b\u200c\u200d"

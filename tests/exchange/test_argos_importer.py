@@ -26,7 +26,7 @@ from dragoman.exchange.ctranslate2_files import read_binary
 from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

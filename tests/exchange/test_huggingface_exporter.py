@@ -22,10 +22,9 @@ from dragoman.saved.model import load_model, save_model
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.weights import weights_of
 from dragoman.text.examples import Direction
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.text.vocabularies.foreign_vocabulary import Special, dictionary_over_words
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.splitting import SubwordNmt
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.translator import Translator
 
 pytest.importorskip("transformers", minversion="5")

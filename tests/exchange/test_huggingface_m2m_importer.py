@@ -18,7 +18,7 @@ import dragoman
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 transformers = pytest.importorskip("transformers")
 

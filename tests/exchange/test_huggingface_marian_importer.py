@@ -26,7 +26,7 @@ from dragoman.saved.model import build_model, load_model
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest
 from dragoman.translation.service.model_service import ModelService, ServiceOptions

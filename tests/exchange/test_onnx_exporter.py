@@ -17,7 +17,7 @@ from dragoman.exchange.exporting import export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model
 from dragoman.saved.saved_config import SavedModel
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 from dragoman.translation.translator import Translator
 
 PAGE = Path(__file__).parents[2] / "docs" / "import-export.md"

@@ -13,7 +13,7 @@ from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.self_attention_recorder import SelfAttentionRecorder, self_attention
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "relative"])

@@ -17,7 +17,7 @@ from dragoman.run.revision import plain_values
 from dragoman.saved.model import CONFIG_FILE, read_config
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.term_annotation import annotation_tags
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 KNOWN = InlineTags(pairs=2, points=1)
 GONE = "runs/that/moved"

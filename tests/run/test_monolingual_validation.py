@@ -15,7 +15,7 @@ from dragoman.run.monolingual_validation import RoundTripValidation
 from dragoman.saved.model import load_model
 from dragoman.search import SearchConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP

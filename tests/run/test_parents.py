@@ -21,7 +21,7 @@ from dragoman.run.parents import completed, parent_of
 from dragoman.saved.model import load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest
 from dragoman.text import synthetic
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator

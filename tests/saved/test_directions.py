@@ -25,7 +25,7 @@ from dragoman.saved.directions import (
 from dragoman.saved.model import load_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.examples import Direction
-from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 TAGS = ("<2de>", "<2fr>", "<ui>", "<talk>", "<null>")

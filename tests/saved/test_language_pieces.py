@@ -11,9 +11,8 @@ from tiny_model import save_tiny_model
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.language_pieces import foreign_pieces, read_pieces, write_pieces
 from dragoman.saved.model import PIECES_FILE
+from dragoman.text.vocabularies import EOS, UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS, UNK, Vocabulary
 
 
 @pytest.fixture

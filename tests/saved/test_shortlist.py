@@ -20,8 +20,8 @@ from dragoman.saved.shortlist import (
 )
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import write_tensors
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.piece_links import PieceTable
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
 from dragoman.search.beam import Beams, Candidates, EarlyEnd, Finished
 from dragoman.search.penalties import HypothesisScorer, Penalties
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]

@@ -19,7 +19,7 @@ from torch import Tensor
 from dragoman.core.config import parse
 from dragoman.data.batches import pad_sources
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 LINES = [[5, 6, 7], [4], [6, 6, 6, 6, 6], [7, 5]]
 WAYS: dict[str, dict[str, Any]] = {

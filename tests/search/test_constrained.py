@@ -16,7 +16,7 @@ from torch import Tensor
 from dragoman.data.batches import pad_sources
 from dragoman.search import Ensemble, FusedScorer, Hypothesis, SearchConfig, search
 from dragoman.search.phrases import Phrase, Spelling, WordEdges
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 PIECES = range(4, VOCABULARY)
 GLUED = 7  # the only piece that may join to the word before it; 6 ends outside of words

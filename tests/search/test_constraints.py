@@ -12,7 +12,7 @@ from dragoman.search.constraints import (
     NoRepeatedNgram,
     PartialOutputs,
 )
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 VOCABULARY = 5
 

@@ -30,7 +30,7 @@ from dragoman.search import (
     search,
 )
 from dragoman.search.penalties import coverage
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
+from dragoman.text.vocabularies import BOS, EOS, PAD
 
 # With how much larger weights outputs differ much in score, and attention is far from even.
 ATTENDING = {"transformer": 2.0, "recurrent": 12.0, "recurrent, GNMT": 12.0, "convs2s": 1.2}

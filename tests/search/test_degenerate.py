@@ -15,7 +15,7 @@ from dragoman.data.batches import pad_sources
 from dragoman.search import Hypothesis, SearchConfig, search
 from dragoman.search.constraints import PartialOutputs
 from dragoman.search.degenerate import SLACK, Bounds, NoLoop, without_faults
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 FREE = Bounds(0, None)
 pieces = st.lists(st.integers(4, 6), max_size=12)

@@ -16,7 +16,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, sampling, search
 from dragoman.search.sampling import Filter
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]

@@ -33,7 +33,7 @@ from dragoman.search.beam import beam_search
 from dragoman.search.constraints import SearchTask
 from dragoman.search.penalties import Penalties
 from dragoman.search.strategy import build_rules
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]

@@ -17,8 +17,7 @@ from dragoman.data.batches import pad_sources
 from dragoman.search import Hypothesis, SamplingConfig, SearchConfig, search
 from dragoman.search.tag_structure import TagSymbols
 from dragoman.text.inline_tags import InlineTags, structure
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
+from dragoman.text.vocabularies import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 KNOWN = InlineTags(pairs=3, points=2)

@@ -21,9 +21,8 @@ from dragoman.core.linear_trees import tree_of
 from dragoman.data.batches import pad_sources
 from dragoman.search import SamplingConfig, SearchConfig, search
 from dragoman.search.tree_grammar import LONGEST_CHAIN, TreeSymbols
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 ROOT, CLOSE, WORD, OTHER = 4, 5, 6, 7  # of the vocabulary of eight below

@@ -25,7 +25,7 @@ from dragoman.search.whole_characters import (
     unwritable_pieces,
 )
 from dragoman.text.normalization import normalize
-from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
+from dragoman.text.vocabularies import EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 WORDS = "ab"

@@ -14,7 +14,7 @@ from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
 from dragoman.recipe.reading import component_paths, relocated
 from dragoman.saved.model import build_model, load_model
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.components import (
     TakenComponent,
     check_components,

@@ -24,7 +24,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.consolidation import (
     Consolidation,

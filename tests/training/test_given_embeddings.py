@@ -16,8 +16,7 @@ from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe.reading import relocated
 from dragoman.saved.model import build_model
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.text.word_vectors import WordVectors, write_vectors
 from dragoman.training.given_embeddings import (

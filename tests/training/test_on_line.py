@@ -15,7 +15,7 @@ from reversal import Copying, Records, Reversal, assert_same, tiny_model, transl
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.text.transforms import SourceByModelConfig
-from dragoman.text.vocabularies.vocabulary import EOS, PAD
+from dragoman.text.vocabularies import EOS, PAD
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.on_line import BackTranslated, WantedSources
 from dragoman.training.tasks import Task

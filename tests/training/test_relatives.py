@@ -16,8 +16,7 @@ from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import save_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_of
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.warm_start import StartConfig, check_start, take_over
 

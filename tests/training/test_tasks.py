@@ -25,7 +25,7 @@ from dragoman.saved.weights import load_weights, read_tensors
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scorer import ModelScorer
 from dragoman.search.strategy import SearchConfig, search
-from dragoman.text.vocabularies.vocabulary import BOS, PAD
+from dragoman.text.vocabularies import BOS, PAD
 from dragoman.training.checkpoint import Place, checkpoints, path_of, read_progress
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.tasks import Reader, SingleStep, Task

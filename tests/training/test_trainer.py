@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer

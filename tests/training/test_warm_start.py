@@ -24,9 +24,8 @@ from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_of
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.extension import extend_vocabularies, lineage
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.warm_start import (
     StartConfig,

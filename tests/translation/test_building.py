@@ -16,7 +16,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import ModelScorer, SamplingConfig, Scorer, SearchConfig
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 from dragoman.translation.translator import Translator
 
 SOURCES = ["a b c", "d e", "b"]

@@ -14,7 +14,7 @@ from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.batches import pad_sources
 from dragoman.saved.model import load_model
 from dragoman.text.examples import Direction
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 from dragoman.translation.classification import Classifier
 
 LABELS = ["de", "en", "fr"]

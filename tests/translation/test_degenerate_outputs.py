@@ -14,7 +14,7 @@ from tiny_model import save_tiny_model
 from dragoman import load
 from dragoman.core.repetition import loop
 from dragoman.search import SearchConfig
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 from dragoman.translation.engines.engine import SourceBatch, TorchEngine, bounds_of
 from dragoman.translation.id_translation import search_of
 from dragoman.translation.outputs import Translation

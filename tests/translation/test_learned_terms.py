@@ -17,7 +17,7 @@ from dragoman.saved.model import build_model, read_config, save_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem, read_system, write_system
 from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.translator import Translator
 

@@ -16,9 +16,8 @@ from dragoman.saved.language_pieces import write_pieces
 from dragoman.saved.model import PIECES_FILE
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
+from dragoman.text.vocabularies import EOS, Vocabularies
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS
 from dragoman.translation.opening import open_system
 from dragoman.translation.translator import Translator
 

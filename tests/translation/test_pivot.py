@@ -22,8 +22,7 @@ from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 from dragoman.text.terms.terminology import LexicalConstraint
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation

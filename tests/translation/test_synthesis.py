@@ -30,7 +30,7 @@ from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.corpus_origin import method_of
 from dragoman.translation.synthesis import (
     GivenLine,

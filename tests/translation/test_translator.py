@@ -19,8 +19,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import save_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, VocabularyConfig
+from dragoman.text.vocabularies import BOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored

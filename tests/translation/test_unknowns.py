@@ -20,8 +20,7 @@ from dragoman.search.scorer import ModelScorer
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabularies import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
 from dragoman.translation.engines.engine import TorchEngine

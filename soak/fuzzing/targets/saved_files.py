@@ -25,7 +25,7 @@ from dragoman.data.store import Store
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import load_model
 from dragoman.saved.weights import WEIGHTS_FILE, write_tensors
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average, read_checkpoint
 from dragoman.translation.shards import Shards
 from dragoman.workflows.installing.install import install

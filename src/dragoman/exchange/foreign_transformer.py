@@ -22,9 +22,8 @@ from dragoman.exchange.interface import ForeignModel, Languages
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.saved_config import SavedConfig
+from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabularies
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
 SIDES = ("encoder", "decoder")
 

@@ -41,7 +41,7 @@ from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
 from dragoman.search import SearchConfig
 from dragoman.text.tags import LANGUAGE_TAG
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabulary
+from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabulary
 
 try:
     import transformers

@@ -37,12 +37,12 @@ from dragoman.exchange.huggingface_files import (
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
+from dragoman.text.vocabularies import BOS, PAD, UNK
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Special,
     dictionary_over_sentencepiece,
     pieces_of,
 )
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
 
 SPM_FILE = "sentencepiece.bpe.model"
 _WHOLE_FILE, _ADDED_FILE, _MAP_FILE = (

@@ -43,13 +43,12 @@ from dragoman.models.layers.positions import sinusoids
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
+from dragoman.text.vocabularies import BOS, PAD, UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
     dictionary_over_sentencepiece,
 )
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabulary
 
 _LANGUAGE = re.compile(r">>([^<>\s]+)<<")
 """A piece in front of a source that asks for a target language, of models of several."""

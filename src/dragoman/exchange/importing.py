@@ -25,7 +25,7 @@ from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import WEIGHTS_FILE, load_weights, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabulary
 
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),

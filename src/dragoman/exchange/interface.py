@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dragoman.saved.expressible import Known
 from dragoman.saved.saved_config import SavedConfig, SavedModel
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 Languages: TypeAlias = tuple[str | None, str | None]
 """Tags of the source and the target language, where they are known."""

@@ -27,8 +27,8 @@ from dragoman.exchange.weight_layout import permute_width, sines_first
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
+from dragoman.text.vocabularies import BOS
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import BOS
 
 MODEL_FILE, DECODER_FILE, OPTIONS_NAME = "model.npz", "decoder.yml", "special:model.yml"
 LAYER_NAMES = LayerNames(

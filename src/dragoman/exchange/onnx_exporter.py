@@ -35,7 +35,7 @@ from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.models.layers.self_attention import PastPositions
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
-from dragoman.text.vocabularies.vocabulary import BOS, PAD
+from dragoman.text.vocabularies import BOS, PAD
 
 try:
     import onnx  # noqa: F401 - PyTorch writes graphs through it

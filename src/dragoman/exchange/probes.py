@@ -12,7 +12,7 @@ import torch
 from dragoman.core.errors import ExportError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.saved_config import SavedModel
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
+from dragoman.text.vocabularies import BOS, EOS, Vocabulary
 
 COUNT = 20
 _LONGEST = 24  # pieces

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from dragoman.saved.saved_config import SavedModel
 from dragoman.search import SearchConfig
+from dragoman.text.vocabularies import BOS, PAD, UNK, Vocabulary
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SentencePieces
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabulary
 
 NOT_NORMALISED = (
     "Text is not normalised before it is split. Do it first if yours may need it: replace no-break "

@@ -19,7 +19,7 @@ from dragoman.text.corpora.corpus import kept_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
 _ONE, _SEVERAL = "one set", "sets by name"

@@ -39,7 +39,7 @@ from dragoman.saved.model_card import card_digest, model_card
 from dragoman.saved.saved_config import SavedConfig, tags_learned
 from dragoman.saved.weights import WEIGHTS_FILE, average_weights, load_weights
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     chosen_checkpoints,
     moving_average,

@@ -23,8 +23,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.tags import tagged
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabularies, Vocabulary
 from dragoman.training.distributed import World
 from dragoman.training.objectives import ObjectiveConfig
 from dragoman.training.tasks import SingleStep

@@ -13,7 +13,7 @@ from dragoman.models.layers.low_rank import add_adapters
 from dragoman.recipe import ExperimentConfig
 from dragoman.recipe.contradictions import nothing_improved
 from dragoman.saved.model import config_of
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.components import (
     check_components,
     described,

@@ -19,7 +19,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import parent_of
 from dragoman.saved.model import has_model
 from dragoman.text.corpora.cleaning import CleaningReport
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints
 
 log = logging.getLogger(__name__)

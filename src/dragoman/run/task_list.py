@@ -16,8 +16,8 @@ from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.back_translated import BACK_TRANSLATION_NEEDS_ONE_VOCABULARY
 from dragoman.text.tags import tagged
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.source_cut_off import SourceCutOff

@@ -17,7 +17,7 @@ from dragoman.text.language_codes import (
     usual_script,
 )
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabulary
 
 if TYPE_CHECKING:
     from dragoman.saved.saved_config import SavedConfig, SavedModel

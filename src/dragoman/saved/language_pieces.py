@@ -13,8 +13,8 @@ import torch
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import PIECES_FILE, home_of, model_directory
 from dragoman.saved.weights import read_metadata, read_tensors, write_tensors
+from dragoman.text.vocabularies import EOS, Vocabulary
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.vocabulary import EOS, Vocabulary
 
 _KEY = "vocabulary"
 

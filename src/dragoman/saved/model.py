@@ -36,9 +36,9 @@ from dragoman.saved.weights import (
     read_weights,
     write_tensors,
 )
-from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
+from dragoman.text.vocabularies import BOS, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import BOS
 
 if TYPE_CHECKING:
     from dragoman.saved.adapter import Adapter

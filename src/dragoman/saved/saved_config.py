@@ -23,7 +23,7 @@ from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tag
 from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 FORMAT = 3
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and

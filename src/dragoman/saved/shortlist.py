@@ -19,9 +19,8 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import SHORTLIST_FILE, model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import read_metadata, read_tensors, write_tensors
+from dragoman.text.vocabularies import EOS, Vocabularies
 from dragoman.text.vocabularies.piece_links import PieceTable
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS
 
 _TENSORS = {"starts", "pieces", "always"}
 _AGAIN = "build it again with 'dragoman shortlist'"

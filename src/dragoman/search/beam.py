@@ -33,7 +33,7 @@ from dragoman.search.constraints import PartialOutputs, SearchTask, close_dead_e
 from dragoman.search.hypothesis import Hypothesis, rank, steps
 from dragoman.search.penalties import HypothesisScorer, length_penalty
 from dragoman.search.ranking import best
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 EarlyEnd = Literal["exact", "quick"]
 

@@ -30,7 +30,7 @@ from dragoman.search.constraints import (
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import NONE, PhraseProgress, PhraseTable
 from dragoman.search.ranking import best
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 _IMPOSSIBLE = float("-inf")
 

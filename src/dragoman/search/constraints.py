@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 FREE = -1  # in place of an id: any piece may come next
 _FORBIDDEN = float("-inf")

@@ -12,7 +12,7 @@ from dragoman.models.interface import select
 from dragoman.search.constraints import PartialOutputs, SearchTask, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, steps
 from dragoman.search.penalties import HypothesisScorer
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 
 Choose = Callable[[Tensor, PartialOutputs], Tensor]
 """Maps allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.

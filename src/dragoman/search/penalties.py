@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from dragoman.models.interface import select
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabularies.vocabulary import BOS, PAD
+from dragoman.text.vocabularies import BOS, PAD
 
 _LEAST = torch.finfo(torch.float32).tiny
 """A floor: a softmax in float32 may give 0, whose logarithm makes all such hypotheses equally bad.

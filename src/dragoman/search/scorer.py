@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State, TranslationModel
-from dragoman.text.vocabularies.vocabulary import BOS, PAD
+from dragoman.text.vocabularies import BOS, PAD
 
 # Log-probabilities held at once by `score_targets`: 64 MiB in float32.
 _ELEMENTS_AT_ONCE = 1 << 24

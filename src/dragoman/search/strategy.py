@@ -35,7 +35,7 @@ from dragoman.search.scorer import Scorer
 from dragoman.search.tag_structure import TagPlan, TagStructure, TagSymbols
 from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
 from dragoman.search.whole_characters import ByteSymbols, WholeCharacters
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
+from dragoman.text.vocabularies import BOS, PAD, UNK
 
 _PROCESSOR_TOKENS, _GPU_TOKENS = 8192, 65_536
 

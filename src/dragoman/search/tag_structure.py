@@ -28,8 +28,7 @@ from dragoman.search.constraints import (
     some_probability,
 )
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol, structure
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS, Vocabularies
 
 _IMPOSSIBLE = float("-inf")
 

@@ -20,8 +20,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.linear_trees import closed, opened
 from dragoman.search.constraints import Constraint, PartialOutputs
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS, Vocabularies
 
 LONGEST_CHAIN = 10
 """Maximum brackets opened without a word between; the Penn Treebank's sample has at most 6."""

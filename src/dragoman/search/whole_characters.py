@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from dragoman.search.constraints import PartialOutputs, Unbroken, some_probability
 from dragoman.search.tag_structure import TagStructure
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabulary
 
 _IMPOSSIBLE = float("-inf")
 _BYTE = re.compile("<0x([0-9A-F]{2})>")

@@ -21,9 +21,8 @@ from dragoman.saved.model import config_of, vocabularies_of
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.text.vocabularies.piece_links import PieceLinks, PieceTable
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 
 LIKELIEST, FREQUENT = 50, 1000
 """Marian has 100 of either.  But the lists of a batch share their frequent pieces, which cost

@@ -18,7 +18,7 @@ from dragoman.core.relocation import ModelPath
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import NamedModelConfig
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
 
 

@@ -29,7 +29,7 @@ from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.cross_entropy import CrossEntropy
 from dragoman.training.sharding.vector import VectorSharding

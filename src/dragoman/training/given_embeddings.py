@@ -22,8 +22,7 @@ from dragoman.core.files import content_digest
 from dragoman.core.relocation import MODEL_PATH
 from dragoman.models.interface import FamilyConfig, Side, TranslationModel
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabularies, Vocabulary
 from dragoman.text.word_vectors import each_vector, read_header
 
 _KEY = "training.embeddings"

@@ -25,9 +25,9 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.weights import fixed_tensors, weights_digest, weights_of
+from dragoman.text.vocabularies import Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.extension import lineage
-from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
-from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 
 _KEY = "training.start_from"
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")

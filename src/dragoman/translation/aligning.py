@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import DataError
+from dragoman.text.vocabularies import Vocabulary
 from dragoman.text.vocabularies.piece_spans import Span, piece_spans, words_at
-from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.text.word_alignment import Aligned, symmetrised
 from dragoman.translation.forced import check_attention, mean_attention
 from dragoman.translation.translator import Translator

@@ -23,7 +23,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.evaluation.similarity import PairwiseSimilarity
 from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.search.tree_grammar import TreeSymbols
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.line_stream import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 

@@ -23,8 +23,7 @@ from dragoman.saved.model import load_for_search
 from dragoman.search import SearchConfig
 from dragoman.text.labels import labels_of
 from dragoman.text.tags import tagged
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS, Vocabularies
 from dragoman.translation.combining import build_scorer, check_same_vocabularies
 from dragoman.translation.engines.engine import TorchEngine, evaluating
 from dragoman.translation.line_stream import buffered, group_by_length

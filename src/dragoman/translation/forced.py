@@ -13,7 +13,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.self_attention_recorder import self_attention
 from dragoman.search import SearchConfig, score_targets
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
+from dragoman.text.vocabularies import BOS, EOS, Vocabulary
 from dragoman.translation.engines.engine import TorchEngine, evaluating
 from dragoman.translation.line_stream import group_by_length
 from dragoman.translation.outputs import Attention, Scored, Unscored

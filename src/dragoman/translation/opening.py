@@ -36,7 +36,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import read_kept
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.combining import (
     build_scorer,
     check_together,

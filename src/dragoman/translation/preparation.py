@@ -16,8 +16,8 @@ from dragoman.text.context import ContextConfig, ContextFitter, ContextReader
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK, UNKNOWN_SURFACE, Vocabulary, is_empty
+from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary, is_empty
+from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE
 from dragoman.translation.line_stream import EncodedLines, Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.terms import lacking

@@ -18,7 +18,7 @@ from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabulary
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.line_stream import Constraints, Line, TranslatedLine

@@ -26,7 +26,7 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.building import build_engines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine

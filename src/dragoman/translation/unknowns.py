@@ -18,9 +18,8 @@ from dragoman.search import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.tokens import words_of
+from dragoman.text.vocabularies import UNK, Vocabularies
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans, words_at
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.line_stream import Line

@@ -13,7 +13,7 @@ from dragoman.core.linear_trees import tree_of
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.penn_tokenizer import penn_words
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.text.vocabularies import Vocabulary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 

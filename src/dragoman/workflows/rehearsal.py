@@ -18,7 +18,7 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.replicas import Replicas

@@ -16,7 +16,7 @@ from dragoman.techniques.embedding.vectors_origin import (
     read_origin,
     write_with_origin,
 )
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.word_vectors import WordVectors, read_vectors, write_vectors
 
 

@@ -14,7 +14,7 @@ from dragoman.cli.commands.evaluation import evaluate
 from dragoman.cli.commands.tuning import tune
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.workflows.reports.score_tables import system_names
 

@@ -11,7 +11,7 @@ from dragoman.models import RecurrentLMConfig
 from dragoman.models.families.recurrent_lm import RecurrentLM
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.recurrence import RecurrentStack, backwards
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 
 SMALL = {"layers": 3, "d_model": 5, "dropout": 0.0}
 

@@ -18,8 +18,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.source_tags import LanguageTags, ReadsTags, SourceTags
 from dragoman.saved.model import build_model
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, VocabularyConfig
+from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 SIZES: dict[str, Any] = {"d_model": 8, "d_ff": 8, "heads": 2}

@@ -15,8 +15,7 @@ from dragoman.techniques.adaptation.adaptation_plan import (
     planned,
 )
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 

@@ -14,7 +14,7 @@ from dragoman.core.errors import InterruptedRunError
 from dragoman.recipe import read_experiment
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 
 def parts(

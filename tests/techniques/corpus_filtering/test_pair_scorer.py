@@ -29,7 +29,7 @@ from dragoman.techniques.corpus_filtering.pair_scorer import (
     scored_in_order,
 )
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.vocabulary import BOS, EOS
+from dragoman.text.vocabularies import BOS, EOS
 from dragoman.translation.outputs import Scored
 from dragoman.translation.translator import Translator
 

@@ -18,7 +18,7 @@ from dragoman.techniques.embedding.vectors_origin import (
     read_origin,
     write_with_origin,
 )
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.text.word_vectors import WordVectors
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.objectives import CrossEntropy, chunks
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy

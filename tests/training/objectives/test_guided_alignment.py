@@ -15,7 +15,7 @@ from dragoman.models import ByteNetConfig, ModelConfig, TransformerConfig, Trans
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import seed_dropout
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment
 from dragoman.training.objectives.guided_alignment import GuidedAlignmentConfig, alignment_loss
 

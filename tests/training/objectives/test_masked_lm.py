@@ -37,7 +37,7 @@ from dragoman.models.families.transformer import EncoderLayer, Transformer
 from dragoman.models.layers.dropout import seed_dropout
 from dragoman.models.layers.self_attention import EncoderSelfAttention
 from dragoman.models.layers.sublayers import FeedForward
-from dragoman.text.vocabularies.vocabulary import EOS, PAD, UNK, VocabularyConfig
+from dragoman.text.vocabularies import EOS, PAD, UNK, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.objectives import MaskedLM
 from dragoman.training.objectives.masked_lm import MaskedBatches, MaskedLMConfig, Masking

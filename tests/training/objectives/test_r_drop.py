@@ -14,7 +14,7 @@ from dragoman.models import ByteNetConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.classifier import ClassifierConfig
 from dragoman.models.interface import FamilyConfig
 from dragoman.models.layers.dropout import seed_dropout
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.objectives import CrossEntropy, RDrop
 from dragoman.training.objectives.r_drop import RDropConfig, symmetric_divergence
 

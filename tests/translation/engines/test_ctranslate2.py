@@ -16,8 +16,7 @@ from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, load_model, save_model
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, VocabularyConfig
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator

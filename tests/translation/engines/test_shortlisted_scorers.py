@@ -28,7 +28,7 @@ from dragoman.search import (
     SearchConfig,
     search,
 )
-from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.text.vocabularies import EOS
 from dragoman.translation.engines.shortlisting import Choices, shortlisted
 
 PIECES = 13

@@ -16,8 +16,7 @@ from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK
+from dragoman.text.vocabularies import UNK, Vocabularies
 from dragoman.translation.confidence import conditions_of
 from dragoman.translation.opening import open_system
 from dragoman.translation.translator import Translator

@@ -24,8 +24,7 @@ from dragoman.search import SearchConfig
 from dragoman.search.phrases import Phrase
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import building
 from dragoman.translation.engines.engine import SourceBatch

@@ -19,8 +19,8 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, PlacedTag
 from dragoman.text.terms.glossary import Glossary
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.splitting import SubwordNmt
 from dragoman.translation.service.interface import (
     Pairing,

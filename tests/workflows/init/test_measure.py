@@ -10,7 +10,7 @@ import pytest
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.workflows.init.choose import SIZES
 from dragoman.workflows.init.look import Facts, look_at

@@ -20,8 +20,7 @@ from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import save_model
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.outputs import Attention, AttentionOf
 from dragoman.translation.translator import Translator

@@ -160,7 +160,7 @@ def bulk_count(
     from dragoman.data.bulk.bulk_text import REPORT_FILE, make_of_cleaned
     from dragoman.data.bulk.word_counts import COUNT_FILES, count_words
     from dragoman.recipe import read_experiment
-    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+    from dragoman.text.vocabularies import Vocabularies
 
     chosen, experiment = BulkOptions.taken(options), read_experiment(config, settings)
     names = list(COUNT_FILES.values())

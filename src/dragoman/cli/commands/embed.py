@@ -17,7 +17,7 @@ from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
-    from dragoman.text.vocabularies.vocabulary import Vocabulary
+    from dragoman.text.vocabularies import Vocabulary
 
 _words_option = declare.options("""
     --words N: 1 <= int as maximum
@@ -147,7 +147,7 @@ def train(
 
 def _vocabulary(path: Path, side: str | None) -> Vocabulary:
     from dragoman.core.errors import ConfigError
-    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+    from dragoman.text.vocabularies import Vocabularies
     from dragoman.training.warm_start import vocabularies_home
 
     vocabularies = Vocabularies.load(vocabularies_home(path))

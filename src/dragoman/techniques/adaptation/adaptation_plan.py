@@ -24,9 +24,8 @@ from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.extension import extensible
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import vocabulary_needs
 
 Method = Literal["full", "ewc", "lora"]

@@ -19,7 +19,7 @@ from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, spelling
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 
 _UNNAMED = {"source", "target"}
 _EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")

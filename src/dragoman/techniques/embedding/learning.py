@@ -20,7 +20,7 @@ from dragoman.techniques.embedding.vectors_origin import Tokens
 from dragoman.text.lines import read_lines
 from dragoman.text.normalization import normalize
 from dragoman.text.tokens import words
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
+from dragoman.text.vocabularies import UNK, Vocabulary
 from dragoman.text.word_vectors import WordVectors
 
 _PACKAGE = "gensim"

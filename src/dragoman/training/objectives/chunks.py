@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 
 CHUNK_SCORES = 1 << 23
 """Scores (positions times vocabulary) held at once on a CPU."""

@@ -36,7 +36,7 @@ from dragoman.data.batches import Batch
 from dragoman.evaluation.rewards import Reward
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search import SamplingConfig, SearchConfig
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig

@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.text.vocabularies import PAD
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import (
     CrossEntropy,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dragoman.core.config import Config
 from dragoman.models.interface import FamilyConfig
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.on_line import WantedCandidates
 from dragoman.training.tasks import Objective, Stream
 

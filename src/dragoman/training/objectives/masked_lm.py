@@ -29,8 +29,7 @@ from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.text.examples import Tag
 from dragoman.text.transforms.masking import MASK
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
+from dragoman.text.vocabularies import EOS, PAD, Vocabularies, Vocabulary
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig

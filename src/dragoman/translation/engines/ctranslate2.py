@@ -31,8 +31,7 @@ from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, bounds_of
 

@@ -25,8 +25,7 @@ from dragoman.saved.adapter import read_adapter
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import CONVERTED_DIRECTORY
 from dragoman.saved.weights import weights_digest
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, UNK, Vocabulary
+from dragoman.text.vocabularies import BOS, EOS, UNK, Vocabularies, Vocabulary
 
 try:
     import ctranslate2

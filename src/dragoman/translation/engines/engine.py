@@ -29,7 +29,7 @@ from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.terminology import LexicalConstraint
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.engines.shortlisting import ShortlistedSearch
 from dragoman.translation.engines.term_search import ConstrainedSearch
 

@@ -22,7 +22,7 @@ from dragoman.text.context import behind_context
 from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.terms.terminology import LexicalConstraint, missing
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
+from dragoman.text.vocabularies import UNK, Vocabulary
 from dragoman.text.word_edges import continues, in_word, suffixed
 
 _WIDEST = 32  # beam for phrases of many pieces

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.tokens import words_of
+from dragoman.text.vocabularies import Vocabulary
 from dragoman.text.vocabularies.piece_spans import Span, as_split
-from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.translation.aligning import attention_links
 from dragoman.translation.service.interface import Link
 from dragoman.translation.translator import Translator

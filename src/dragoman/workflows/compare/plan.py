@@ -23,7 +23,7 @@ from dragoman.run.prepared_text import Prepared
 from dragoman.run.revision import as_decided
 from dragoman.run.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.workflows.compare.speed import rehearsal_of
 from dragoman.workflows.progress import tell

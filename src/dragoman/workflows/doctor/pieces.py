@@ -14,9 +14,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import check_parents
 from dragoman.text.corpora.cleaning import normalize
 from dragoman.text.formats import Pair
+from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabularies.extension import extend_vocabularies, extensible
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 from dragoman.text.vocabularies.vocabulary_needs import Unknown, vocabulary_needs
 from dragoman.text.vocabularies.vocabulary_training import train_weighted_vocabularies
 from dragoman.validation import too_long

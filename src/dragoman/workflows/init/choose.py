@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.core.ranges import IntArray
 from dragoman.data.grouping import group_by_length
 from dragoman.text.scripts import overlap
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.workflows.init.look import Facts, Side
 
 _START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, and at the end

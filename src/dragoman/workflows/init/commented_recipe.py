@@ -14,7 +14,7 @@ from dragoman.evaluation.metric import BleuTokenizer
 from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.workflows.init.choose import (
     MANY_CHARACTERS,
     SIZES,

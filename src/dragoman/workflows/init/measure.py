@@ -15,8 +15,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import Unknown
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig

@@ -71,7 +71,7 @@ def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
     """The length of each source in words, or in source pieces of a model or run."""
     if model is None:
         return [len(source.split()) for source in sources]
-    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+    from dragoman.text.vocabularies import Vocabularies
 
     return [len(ids) for ids in Vocabularies.load(model).source.encode_batch(sources)]
 
