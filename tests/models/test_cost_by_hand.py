@@ -147,6 +147,20 @@ def feed_forward(config: LayersConfig) -> int:
     return config.feed_forward.mixture.experts_per_token * one_feed_forward(config) + gate
 
 
+def begin_alone(config: TransformerConfig) -> Products:
+    """Of a layer that reads the begin symbol before the target, which then sees it.
+
+    What the last layer makes of the begin symbol is asked for by nobody, and so has no gradient.
+    """
+    if config.tags.language_tags != "decoder_second":
+        return Products(0)
+    width = config.multi_head.heads * sum(config.multi_head.head_widths(config.d_model))
+    seen = projections(config, 0, 1) + TARGET * width  # its key and value
+    own = projections(config, 1, 0) + width + projections(config, 1, 0) + SOURCE * width
+    own += feed_forward(config)
+    return Products(config.decoder_layers * (seen + own), 2 * own)
+
+
 def transformer(config: TransformerConfig) -> Products:
     reading = MIXING[config.mixing.encoder_mixing](config, SOURCE, False)
     writing = MIXING[config.mixing.decoder_mixing](config, TARGET, True)
@@ -159,8 +173,10 @@ def transformer(config: TransformerConfig) -> Products:
     cross = projections(config, TARGET, SOURCE) + meeting
     encoder = reading.forward + SOURCE * feed_forward(config)
     decoder = writing.forward + cross + TARGET * feed_forward(config)
-    layers = config.encoder_layers * encoder + config.decoder_layers * decoder
+    begin = begin_alone(config)
+    layers = config.encoder_layers * encoder + config.decoder_layers * decoder + begin.forward
     spared = config.encoder_layers * reading.spared + config.decoder_layers * writing.spared
+    spared += begin.spared
     return Products(layers + TARGET * config.d_model * VOCABULARY, spared)
 
 
