@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import click
 from click.core import ParameterSource
 
 from dragoman.cli import declare
-from dragoman.cli.option_types import RECIPE
+from dragoman.cli.option_types import RECIPE, STREAM
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import make_directory
+
+STANDARD_INPUT = "standard input"
+"""The name of standard input in errors."""
 
 config_argument = click.argument("config", type=RECIPE)
 run_option = declare.options("""
@@ -113,6 +117,18 @@ input_option = declare.options("""
         Read FILE (compressed or not, - for standard input); may be repeated.  [default: standard
         input]
 """)
+
+
+def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
+    """The lines of files; those of standard input for ``-`` or without files."""
+    from dragoman.text.lines import read_lines, stream_lines
+
+    for path in inputs or (STREAM,):
+        if path == STREAM:
+            yield from stream_lines(sys.stdin.buffer, STANDARD_INPUT)
+        else:
+            yield from read_lines(path)
+
 
 output_option = declare.options("""
     --output FILE: OUTPUT

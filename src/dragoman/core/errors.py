@@ -125,7 +125,7 @@ class DeadlineError(DragomanError):
 
 
 class DownloadError(DragomanError):
-    """A public corpus or a model cannot be downloaded: no network, no such file, other content."""
+    """A corpus, test set or model cannot be downloaded: no network, no such file, other content."""
 
     exit_code = 9
 

@@ -10,7 +10,13 @@ from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig, build_m
 
 # Scripts without spaces between words, or with words too inflected to be counted as a whole.
 _BY_CHARACTERS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+_USUAL: dict[str, BleuTokenizer] = {"ja": "ja-mecab", "ko": "ko-mecab", "zh": "zh"}
 _A_SHARE = 0.3  # of the letters: the rest may be names and terms in another script
+
+
+def usual_tokenizer(language: str) -> BleuTokenizer:
+    """The tokenizer with which sacrebleu scores a test set in a language, such as ``zh``."""
+    return _USUAL.get(language, "13a")
 
 
 def suitable_tokenizers(scripts: Mapping[str, float]) -> tuple[BleuTokenizer, ...]:

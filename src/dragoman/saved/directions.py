@@ -281,6 +281,21 @@ def target_languages(config: SavedConfig) -> list[str]:
     return list(found) or [config.target_language]
 
 
+def told_languages(config: SavedConfig, source: str, target: str) -> dict[str, str]:
+    """The languages as values of a system of this model, in the model's own names.
+
+    ``en`` may be the model's ``en-GB``.  Languages that the model does not name are left out.
+    """
+    pairs = language_pairs(config)
+    told = {}
+    for key, side, language in (("source_language", 0, source), ("target_language", 1, target)):
+        known = {pair[side] for pair in pairs}
+        if NAMELESS[side] not in known:
+            alike = [name for name in known if base_language(name) == base_language(language)]
+            told[key] = alike[0] if language not in known and len(alike) == 1 else language
+    return told
+
+
 def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str, ...]]:
     """The tags that request each language, for several target languages.
 

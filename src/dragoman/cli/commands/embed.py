@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.commands.translation import input_lines, keep_texts
+from dragoman.cli.commands.translation import keep_texts
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import check_no_input, input_option, is_given, json_option, output_option
+from dragoman.cli.options import (
+    check_no_input,
+    input_lines,
+    input_option,
+    is_given,
+    json_option,
+    output_option,
+)
 from dragoman.cli.translated_lines import write_lines
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.commands.translation import input_lines
+from dragoman.cli.length_options import by_length, check_by_length
+from dragoman.cli.named_test_set import NamedTestSet, test_set_options
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import is_given, json_option, rising_numbers
+from dragoman.cli.options import input_lines, is_given, json_option, rising_numbers
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @click.command()
 @click.argument("hypotheses", type=PATH)
-@click.argument("references", metavar="REFERENCE...", type=PATH, nargs=-1, required=True)
+@click.argument("references", metavar="[REFERENCE]...", type=PATH, nargs=-1)
 @declare.options(
     """
     --metric ...: METRIC as metrics
@@ -72,6 +73,7 @@ log = logging.getLogger(__name__)
     confidence={"default": 0, "show_default": False},
     bounds={"default": "", "callback": rising_numbers, "metavar": "N,N,...", "show_default": False},
 )
+@test_set_options
 @json_option
 def evaluate(
     hypotheses: Path,
@@ -91,6 +93,7 @@ def evaluate(
       dragoman evaluate new.de test.de --metric chrf --baseline old.de
       dragoman evaluate new.de test.de --source test.en --glossary terms.tsv --metric placeholders
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
+      dragoman evaluate runs/demo --test-set wmt22 --language-pair en-de
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
     if baseline is None and is_given("test"):
@@ -99,15 +102,19 @@ def evaluate(
         _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
         _print_evalb(hypotheses, references, as_json)
         return
-    _check_by_length(options)
+    check_by_length(options)
+    named = NamedTestSet.chosen(options, references)
+    if named is None and not references:
+        raise click.MissingParameter(param_hint="'REFERENCE...'", param_type="argument")
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, metrics_of, score_corpus
     from dragoman.text.terms.terminology import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
-    lines = _read(hypotheses)
+    read_system = _read if named is None else named.translations
+    lines = read_system(hypotheses)
     read = _trees if metrics_of("trees", config.metrics) else _read
-    sets = [read(path) for path in references]
+    sets = [read(path) for path in (references if named is None else named.files.references)]
     source = _source_side(options)
     if source is not None:
         for metric in nothing_to_count(source.lines, source.counters, config.metrics):
@@ -115,11 +122,11 @@ def evaluate(
     scores = score_corpus(lines, sets, config, source)
     comparisons = []
     if baseline:
-        other, systems = _read(baseline), {str(hypotheses): lines}
+        other, systems = read_system(baseline), {str(hypotheses): lines}
         comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
-    by_length = _by_length({hypotheses: lines}, sets, config, options, source)
-    results = _Results(scores, exact, comparisons, by_length)
+    table = by_length({hypotheses: lines}, sets, config, options, source)
+    results = _Results(scores, exact, comparisons, table)
     if as_json:
         print_json(results.to_json())
     else:
@@ -281,44 +288,3 @@ def _compare(
 
     significance = parse(SignificanceConfig, {"test": test}, "evaluate --test")
     return compare_systems(baseline, systems, references, config, significance, source=source)
-
-
-def _check_by_length(options: dict[str, Any]) -> None:
-    """Refuse invalid options of the report for --by-length, before anything is read or scored."""
-    if options["sources"] is None:
-        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
-            raise click.UsageError(
-                "--beside, --bounds, --pieces and --picture need --by-length; add it"
-            )
-        return
-    if options["picture"]:
-        if options["picture"].suffix != ".svg":
-            raise click.UsageError(
-                f"--picture {options['picture']}: pictures are SVG; name it FILE.svg"
-            )
-        import dragoman.workflows.reports.plots  # noqa: F401 - reports a missing package at once
-
-
-def _by_length(
-    translations: dict[Path, list[str]],
-    references: list[list[str]],
-    config: EvaluationConfig,
-    options: dict[str, Any],
-    source: SourceSide | None,
-) -> LengthReport | None:
-    """The report for --by-length, drawn if --picture is given."""
-    if options["sources"] is None:
-        return None
-    from dragoman.evaluation.lengths import score_by_length
-    from dragoman.text.lines import read_lines
-    from dragoman.workflows.reports.score_tables import LengthReport, source_lengths, system_names
-
-    translations = translations | {path: _read(path) for path in options["beside"]}
-    systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
-    lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
-    bounds = options["bounds"]
-    buckets = score_by_length(lengths, systems, references, config, bounds, source=source)
-    report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
-    if options["picture"]:
-        report.draw(options["picture"])
-    return report

@@ -177,7 +177,7 @@ def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
 
 def _one_line() -> str:
     """The sentence on standard input."""
-    from dragoman.cli.commands.translation import STANDARD_INPUT
+    from dragoman.cli.options import STANDARD_INPUT
     from dragoman.text.lines import stream_lines
 
     lines = stream_lines(sys.stdin.buffer, STANDARD_INPUT)

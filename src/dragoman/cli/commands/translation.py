@@ -17,6 +17,7 @@ from dragoman.cli.commands.filter import filter_, filter_options, filter_pairs
 from dragoman.cli.option_types import MODEL, PATH, PATH_AS_TYPED, STREAM
 from dragoman.cli.options import (
     device_option,
+    input_lines,
     input_option,
     is_directory,
     json_option,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from dragoman.translation.line_stream import TranslatedLine
 
 log = logging.getLogger(__name__)
-
-STANDARD_INPUT = "standard input"
 
 
 @click.command()
@@ -324,17 +323,6 @@ def lines_of(inputs: tuple[Path, ...]) -> tuple[Iterator[str], bool]:
     """The lines to translate, and whether a person is typing them."""
     typing = STREAM in (inputs or (STREAM,)) and sys.stdin.isatty()
     return input_lines(inputs), typing
-
-
-def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
-    """The lines of files; those of standard input for ``-`` or without files."""
-    from dragoman.text.lines import read_lines, stream_lines
-
-    for path in inputs or (STREAM,):
-        if path == STREAM:
-            yield from stream_lines(sys.stdin.buffer, STANDARD_INPUT)
-        else:
-            yield from read_lines(path)
 
 
 @contextmanager
