@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,15 @@ LAST = 29_000
 """Lines of the training text of Multi30k."""
 
 
+def names(folder: str) -> list[str]:
+    """The names of the recipes of a folder, without its table."""
+    return sorted({file.stem for file in (RECIPES / folder).glob("*.yaml")} - {"table"})
+
+
+@cache
 def recipes(folder: str) -> dict[str, ExperimentConfig]:
-    """The recipes of a folder by name, without its table."""
-    files = {*(RECIPES / folder).glob("*.yaml")} - {RECIPES / folder / "table.yaml"}
-    return {file.stem: read_experiment(file) for file in sorted(files)}
+    """The recipes of a folder by name; not read while tests are collected."""
+    return {name: read_experiment(RECIPES / folder / f"{name}.yaml") for name in names(folder)}
 
 
 def lines(part: CorpusPart) -> range:
@@ -45,7 +51,6 @@ def budget(config: ExperimentConfig) -> dict[str, Any]:
 
 THIRDS = {"de": range(1, 9_668), "fr": range(9_668, 14_668), "cs": range(19_335, 22_335)}
 """The lines of each language that stand beside English."""
-MULTILINGUAL = recipes("multilingual")
 
 
 def test_no_sentence_of_english_is_there_in_two_languages() -> None:
@@ -55,9 +60,9 @@ def test_no_sentence_of_english_is_there_in_two_languages() -> None:
     assert len(found) == len({*found})
 
 
-@pytest.mark.parametrize("name", MULTILINGUAL)
+@pytest.mark.parametrize("name", names("multilingual"))
 def test_each_language_has_its_own_third_of_the_english_sentences(name: str) -> None:
-    for part in MULTILINGUAL[name].data.train:
+    for part in recipes("multilingual")[name].data.train:
         languages = {part.source_language, part.target_language}
         if "en" in languages:
             (other,) = languages - {"en"}
@@ -69,8 +74,8 @@ def test_each_language_has_its_own_third_of_the_english_sentences(name: str) -> 
 
 
 def test_every_direction_has_a_thousand_steps() -> None:
-    base = MULTILINGUAL["base"]
-    for name, config in MULTILINGUAL.items():
+    base = recipes("multilingual")["base"]
+    for name, config in recipes("multilingual").items():
         if name != "incremental":
             assert config.training.max_steps == 1000 * len(config.data.train)
             assert budget(config) == budget(base)
@@ -128,9 +133,6 @@ def test_the_language_model_has_as_many_steps() -> None:
     assert model == alone.model_copy(update={"label_smoothing": 0.0})
 
 
-UNSUPERVISED = recipes("unsupervised")
-
-
 def training_text(part: CorpusPart) -> tuple[str, range]:
     """The language of the Multi30k training text that a part without sources has, and its lines."""
     folder, name = Path(str(part.target)).parts[-2:]
@@ -139,11 +141,13 @@ def training_text(part: CorpusPart) -> tuple[str, range]:
     return language, lines(part)
 
 
-@pytest.mark.parametrize("name", UNSUPERVISED)
+@pytest.mark.parametrize("name", names("unsupervised"))
 def test_no_sentence_without_its_translation_has_one_in_the_other_half(name: str) -> None:
-    alone = [part for part in UNSUPERVISED[name].data.train if part.source is None]
+    alone = [part for part in recipes("unsupervised")[name].data.train if part.source is None]
     if name.startswith("captions"):  # of these, whatever is in the parallel text is left out
-        held_out = [part for part in UNSUPERVISED[name].data.held_out if not part.transforms]
+        held_out = [
+            part for part in recipes("unsupervised")[name].data.held_out if not part.transforms
+        ]
         assert "multi30k/train.en.gz" in {
             "/".join(Path(str(p.target)).parts[-2:]) for p in held_out
         }
@@ -159,10 +163,10 @@ def test_no_sentence_without_its_translation_has_one_in_the_other_half(name: str
         assert not english & other
 
 
-@pytest.mark.parametrize("name", UNSUPERVISED)
+@pytest.mark.parametrize("name", names("unsupervised"))
 def test_pairs_that_show_how_good_a_model_is_do_not_choose_it(name: str) -> None:
     """Round trips do, on other lines of the dev set, and each on its own."""
-    config = UNSUPERVISED[name]
+    config = recipes("unsupervised")[name]
     sets = config.dev_sets().values()
     trips = [{*lines(part)} for part in sets if part.source is None]
     pairs = [{*lines(part)} for part in sets if part.source is not None]
@@ -177,7 +181,7 @@ def test_pairs_that_show_how_good_a_model_is_do_not_choose_it(name: str) -> None
 
 def test_all_pairs_are_what_few_pairs_and_none_are_compared_with() -> None:
     table = read_table(RECIPES / "unsupervised" / "table.yaml")
-    train = UNSUPERVISED["supervised-29000"].data.train
+    train = recipes("unsupervised")["supervised-29000"].data.train
     assert [(part.source_language, lines(part)) for part in train] == [
         ("en", range(1, LAST + 1)),
         ("de", range(1, LAST + 1)),
@@ -197,13 +201,10 @@ def test_every_language_is_also_translated_word_by_word() -> None:
             assert "--held-out {corpora}/multi30k/train.en.gz" in stage.command, name
 
 
-CONTEXT = recipes("context")
-
-
-@pytest.mark.parametrize("name", CONTEXT)
+@pytest.mark.parametrize("name", names("context"))
 def test_documents_are_held_out_whole(name: str) -> None:
     """The training text, dev and the test follow one another and begin with a page each."""
-    config = CONTEXT[name]
+    config = recipes("context")[name]
     bounds = [
         (one.first_line, one.last_line)
         for part in (*config.data.train, *config.dev_sets().values(), *config.test_sets().values())
@@ -224,8 +225,8 @@ def test_documents_are_held_out_whole(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "pydocs-"])
 def test_models_with_and_without_context_differ_in_what_they_read_before(text: str) -> None:
-    before, wrong = (CONTEXT[f"{text}{name}"] for name in ("previous", "random"))
-    alone = CONTEXT[f"{text}alone"]
+    before, wrong = (recipes("context")[f"{text}{name}"] for name in ("previous", "random"))
+    alone = recipes("context")[f"{text}alone"]
     assert alone.data.context is None
     found = [one.data.context for one in (before, wrong)]
     assert [one and (one.sentences, one.choice) for one in found] == [
@@ -247,7 +248,9 @@ def test_models_with_and_without_context_differ_in_what_they_read_before(text: s
 
 @pytest.mark.parametrize("pairs", [1000, 5000, 10_000])
 def test_text_is_added_to_the_same_pairs(pairs: int) -> None:
-    alone, more = (UNSUPERVISED[f"{kind}-{pairs}"].data.train for kind in ("supervised", "semi"))
+    alone, more = (
+        recipes("unsupervised")[f"{kind}-{pairs}"].data.train for kind in ("supervised", "semi")
+    )
     assert more[-2:] == alone
-    assert more[:-2] == UNSUPERVISED["base"].data.train
+    assert more[:-2] == recipes("unsupervised")["base"].data.train
     assert [lines(part) for part in alone] == [range(1, pairs + 1)] * 2
