@@ -64,7 +64,7 @@ def test_an_architecture_that_is_not_imported_is_named(
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("model.gguf", "llama.cpp"), ("decoder.onnx", "ONNX"), ("best.npz", "arrays of NumPy")],
+    [("model.gguf", "llama.cpp"), ("decoder.onnx", "ONNX")],
 )
 def test_files_of_other_programs_are_named(file: str, name: str, tmp_path: Path) -> None:
     (tmp_path / file).touch()

@@ -11,7 +11,7 @@ from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporting import export_model
-from dragoman.exchange.marian_exporter import read_npz
+from dragoman.exchange.marian_files import read_npz
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model

@@ -46,7 +46,6 @@ _SUFFIXES = {
     ".h5": "weights of Keras",
     ".nemo": "an archive of NeMo",
     ".msgpack": "weights of Flax",
-    ".npz": "arrays of NumPy, as Marian writes its weights before a conversion to Transformers",
 }
 
 

@@ -6,17 +6,14 @@ A package (``.argosmodel``) is a zip archive with ``metadata.json``, a model of 
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from typing_extensions import override
 
-from dragoman.core.errors import ConfigError, DataError, StorageError
-from dragoman.core.files import storage_errors
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.ctranslate2_files import (
     BINARY_FILE,
     CONFIG_FILE,
@@ -27,8 +24,8 @@ from dragoman.exchange.ctranslate2_files import (
 from dragoman.exchange.ctranslate2_transformer import Attributes, CTranslate2Transformer
 from dragoman.exchange.foreign_files import ForeignWeights, read_object
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.packages import Package
 from dragoman.exchange.splitting_files import numbered_sides
-from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered, Special
 
 _METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"
@@ -44,9 +41,6 @@ _MODEL_FILES = (
         for end in ("json", "txt")
     ),
 )
-_LARGEST_RATIO = 100  # of what is unpacked to the archive; weights hardly get smaller
-_LARGEST_SURPLUS = 2**20  # bytes
-_CHUNK_BYTES = 2**20
 _PADS = ("<blank>", "<pad>", "[PAD]")
 _BEAM, _PENALTY = 4, 0.2  # of Argos Translate
 _SHORTEST = 1  # piece of an output, by default of CTranslate2
@@ -61,6 +55,19 @@ _KNOWN_CONFIG = frozenset(
         "layer_norm_epsilon",
         "multi_query_attention",
     ]
+)
+_PACKAGE_FILES = frozenset(
+    PurePosixPath(name)
+    for name in (
+        _METADATA_FILE,
+        *_SPLITTING_FILES,
+        *(f"{_MODEL_FOLDER}/{name}" for name in _MODEL_FILES),
+    )
+)
+_PACKAGE = Package(
+    what=f"package of Argos Translate, which has one {_METADATA_FILE} beside {_MODEL_FOLDER}/",
+    mark=_METADATA_FILE,
+    wanted=_PACKAGE_FILES.__contains__,
 )
 
 
@@ -77,7 +84,7 @@ class ArgosImporter(Importer):
 
     @override
     def read(self, path: Path, languages: Languages) -> ForeignModel:
-        with _directory(path) as (directory, left_out):
+        with _PACKAGE.unpacked(path) as (directory, left_out):
             return _read(directory, path, languages, left_out)
 
 
@@ -286,70 +293,3 @@ def _notes(
         "search may rank hypotheses otherwise; and it writes underscores as spaces."
     )
     return notes
-
-
-@contextmanager
-def _directory(path: Path) -> Iterator[tuple[Path, list[str]]]:
-    """A package as a directory, unpacked for the time being, and the names of what was left."""
-    if not path.is_file():
-        yield path, []
-        return
-    try:
-        temporary = tempfile.TemporaryDirectory(prefix="dragoman-import-")
-    except OSError as error:
-        raise StorageError(
-            f"{path}: no folder for temporary files can be written; set TMPDIR to one with free "
-            "space"
-        ) from error
-    with temporary as folder:
-        yield Path(folder), _unpack(path, Path(folder))
-
-
-def _unpack(archive: Path, folder: Path) -> list[str]:
-    """Write those files of a package that are read, under names of our own.
-
-    Returns:
-        The names of the others, within the package.
-    """
-    with reading(archive):
-        members = checked(members_of(archive), archive)
-        tops = {member.path.parent for member in members if member.path.name == _METADATA_FILE}
-        tops = {top for top in tops if len(top.parts) <= 1}
-        if len(tops) != 1:
-            raise DataError(
-                f"{archive}: no package of Argos Translate, which has one {_METADATA_FILE} beside "
-                f"{_MODEL_FOLDER}/"
-            )
-        top = tops.pop()
-        places = {member.path: _place(member.path, top) for member in members}
-        needed = sum(member.size for member in members if places[member.path])
-        if needed > _LARGEST_RATIO * archive.stat().st_size + _LARGEST_SURPLUS:
-            raise DataError(
-                f"{archive}: {needed / 1e6:,.0f} MB in an archive of "
-                f"{archive.stat().st_size / 1e6:,.1f} MB, as no model is; nothing of it is read"
-            )
-        check_room(archive, folder, needed)
-        for member, content in contents_of(archive):
-            if (place := places[member]) is None:
-                continue
-            target = folder / place
-            with storage_errors(target):
-                target.parent.mkdir(exist_ok=True)
-                with target.open("xb") as stream:
-                    while chunk := content.read(_CHUNK_BYTES):
-                        stream.write(chunk)
-    return [
-        str(path.relative_to(top))
-        for path, place in places.items()
-        if place is None and path.is_relative_to(top)
-    ]
-
-
-def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
-    """The place of a file of a package in its directory; None if it is not read."""
-    if not path.is_relative_to(top):
-        return None
-    inner = str(path.relative_to(top))
-    known = {_METADATA_FILE, *_SPLITTING_FILES}
-    known |= {f"{_MODEL_FOLDER}/{name}" for name in _MODEL_FILES}
-    return inner if inner in known else None

@@ -8,7 +8,6 @@ everywhere, all sines before all cosines, and one more number per target piece
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import torch
@@ -32,6 +31,7 @@ from dragoman.exchange.huggingface_files import (
     weights_in,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.opus_codes import code_tags, directions_into
 from dragoman.exchange.weight_layout import (
     permute_width,
     sines_first,
@@ -41,17 +41,13 @@ from dragoman.exchange.weight_layout import (
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.layers.positions import sinusoids
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.examples import Direction
-from dragoman.text.tags import LANGUAGE_TAG, language_tag
-from dragoman.text.vocabularies import BOS, PAD, UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies import BOS, PAD, UNK, Vocabularies
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
     dictionary_over_sentencepiece,
 )
 
-_LANGUAGE = re.compile(r">>([^<>\s]+)<<")
-"""A piece in front of a source that asks for a target language, of models of several."""
 _POSITIONS_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 8e-3}
 """Largest difference of a position from the formula, whose values are from -1 to 1, by type; 1e-4
 for other types."""
@@ -89,7 +85,7 @@ class HuggingfaceMarianImporter(Importer):
         config = SavedConfig(
             source_language=source_language,
             target_language=target_language,
-            directions=_directions(source_language, target_language, sides[0].vocabulary),
+            directions=directions_into(source_language, target_language, sides[0].vocabulary),
             model=model,
             search=search,
         )
@@ -151,8 +147,7 @@ def _sides(path: Path, settings: _Settings) -> tuple[Numbered, Numbered]:
     sides = []
     for file, table in ((SOURCE_SPM, source), (TARGET_SPM, target)):
         special = Special("<pad>", "<unk>", begin if table is target else None, "</s>")
-        codes = filter(_LANGUAGE.fullmatch, table)
-        tags = {code: language_tag(code[2:-2]) for code in codes}
+        tags = code_tags(table)
         where = path / file
         sides.append(
             dictionary_over_sentencepiece(read_bytes(where), table, special, str(where), tags=tags)
@@ -261,15 +256,3 @@ def _rows(side: Numbered) -> list[int]:
     pad = side.rows[PAD]
     assert pad is not None, "the table has it"
     return [pad if row is None else row for row in side.rows]
-
-
-def _directions(source: str, target: str, vocabulary: Vocabulary) -> tuple[Direction, ...]:
-    """A direction into each language that has a tag; the only direction without tags."""
-    pieces = vocabulary.pieces(vocabulary.language_tags)
-    into: dict[str, tuple[str, ...]] = {
-        tag[1]: (tag[0],) for tag in map(LANGUAGE_TAG.fullmatch, pieces) if tag
-    }
-    return tuple(
-        Direction(source_language=source, target_language=language, tags=tags)
-        for language, tags in (into or {target: ()}).items()
-    )

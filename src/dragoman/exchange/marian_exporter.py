@@ -18,8 +18,16 @@ from torch import Tensor
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
-from dragoman.exchange.foreign_transformer import SIDES, LayerNames
+from dragoman.exchange.foreign_transformer import SIDES
 from dragoman.exchange.interface import TRANSFORMER_KNOWN, Exporter, ExportReport
+from dragoman.exchange.marian_files import (
+    DECODER_FILE,
+    LAYER_NAMES,
+    MODEL_FILE,
+    OPTIONS_NAME,
+    parts_of,
+    read_npz,
+)
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.exchange.probes import check_gap, largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED
@@ -30,22 +38,6 @@ from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies import BOS
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 
-MODEL_FILE, DECODER_FILE, OPTIONS_NAME = "model.npz", "decoder.yml", "special:model.yml"
-LAYER_NAMES = LayerNames(
-    encoder_layer="encoder_l{number}",
-    decoder_layer="decoder_l{number}",
-    first_layer=1,
-    attention="self",
-    self_attention="self",
-    cross_attention="context",
-    projections={"query": "{kind}q", "key": "{kind}k", "value": "{kind}v", "output": "{kind}o"},
-    feed_forward={"inner": "ffn.{kind}1", "outer": "ffn.{kind}2"},
-    encoder_norms=("self_Wo_ln_{kind}", "ffn_ffn_ln_{kind}"),
-    decoder_norms=("self_Wo_ln_{kind}", "context_Wo_ln_{kind}", "ffn_ffn_ln_{kind}"),
-    final_norm="{side}_top_ln_{{kind}}",
-)
-"""Dots become underscores.  The kind is W or b in a linear layer, and scale or bias in a
-normalisation, with ``_pre`` if that is in front of a sublayer."""
 _KNOWN: Known = {
     **TRANSFORMER_KNOWN,
     "model.activation": ["relu", "swish"],
@@ -142,42 +134,30 @@ def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:
     )
 
 
-def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of a Marian model by name, and its options."""
-    with np.load(path, allow_pickle=False) as archive:
-        weights = {name: archive[name] for name in archive.files if name != OPTIONS_NAME}
-        options = yaml.safe_load(archive[OPTIONS_NAME].tobytes().rstrip(b"\0"))
-    return weights, options
-
-
 def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
     """Parameters by Marian's names; matrices are ``(input, output)``, vectors ``(1, output)``."""
     config = model.config
     parameters = dict(model.named_parameters(remove_duplicate=False))
     weights = permute_width(parameters, sines_first(config.d_model))
 
-    def of_layer(ours: str, theirs: str, *kinds: str) -> Iterator[tuple[str, Tensor]]:
-        name, weight = theirs.replace(".", "_"), weights[f"{ours}.weight"]
+    def of_layer(ours: str, theirs: str) -> Iterator[tuple[str, Tensor]]:
+        names, weight = parts_of(theirs, ours, config.residual.norm), weights[f"{ours}.weight"]
         bias = weights.get(f"{ours}.bias", weight.new_zeros(len(weight)))
-        yield name.format(kind=kinds[0]), weight.T if weight.dim() == 2 else weight[None]
-        yield name.format(kind=kinds[1]), bias[None]
+        yield names[0], weight.T if weight.dim() == 2 else weight[None]
+        yield names[1], bias[None]
 
     if config.embeddings == "shared":
         yield "Wemb", weights["source_embedding.weight"]
     else:
         yield "encoder_Wemb", weights["source_embedding.weight"]
         yield "decoder_Wemb", weights["target_embedding.weight"]
-    matrix, bias = of_layer("output", "decoder_ff_logit_out_{kind}", "W", "b")
+    matrix, bias = of_layer("output", "decoder_ff_logit_out_{kind}")
     yield from [bias] if config.embeddings != "separate" else [matrix, bias]
-    place = "_pre" if config.residual.norm == "pre" else ""
     for ours, theirs in LAYER_NAMES.layers(config.encoder_layers, config.decoder_layers).items():
-        is_norm = ours.endswith(".norm")
-        kinds = (f"scale{place}", f"bias{place}") if is_norm else ("W", "b")
-        yield from of_layer(ours, theirs, *kinds)
+        yield from of_layer(ours, theirs)
     if config.residual.ends_normalised:
         for side in SIDES:
-            top = LAYER_NAMES.final_norm.format(side=side)
-            yield from of_layer(f"{side}_norm", top, "scale", "bias")
+            yield from of_layer(f"{side}_norm", LAYER_NAMES.final_norm.format(side=side))
 
 
 def _array(tensor: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:

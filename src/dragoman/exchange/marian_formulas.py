@@ -45,16 +45,21 @@ class MarianTransformer:
         x = self._embedded("decoder", target[:-1], begins=True)
         for layer in range(1, int(self._options["dec-depth"]) + 1):
             name = f"decoder_l{layer}"
-            x = self._attend(f"{name}_self", x, None, causal=True)
+            if self._options["transformer-decoder-autoreg"] == "rnn":
+                x = self._recur(f"{name}_rnn", x)
+            else:
+                x = self._attend(f"{name}_self", x, None, causal=True)
             x = self._attend(f"{name}_context", x, encoded, causal=False)
             x = self._feed_forward(f"{name}_ffn", x)
-        scores = self._top("decoder", x) @ self._output() + self._weights["decoder_ff_logit_out_b"]
+        scores = self._top("decoder", x) @ self._output()
+        if not self._options["output-omit-bias"]:
+            scores += self._weights["decoder_ff_logit_out_b"]
         scores -= scores.max(-1, keepdims=True)
         normalised: Array = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
         return normalised
 
     def _table(self, side: str) -> Array:
-        shared = self._options["tied-embeddings-all"]
+        shared = self._options["tied-embeddings-all"] or self._options["tied-embeddings-src"]
         return self._weights["Wemb" if shared else f"{side}_Wemb"]
 
     def _output(self) -> Array:
@@ -110,6 +115,16 @@ class MarianTransformer:
         context = weights / weights.sum(-1, keepdims=True) @ values  # (heads, length, width)
         joined = context.transpose(1, 0, 2).reshape(len(x), -1)
         return self._outer(f"{name}_Wo", x, self._affine(name, "o", joined))
+
+    def _recur(self, name: str, x: Array) -> Array:
+        """SSRU: a cell that forgets by a gate, and its positive part."""
+        inner = self._inner(name, x)
+        forget = 1 / (1 + np.exp(-self._affine(name, "f", inner)))
+        candidates = inner @ self._weights[f"{name}_W"]
+        cells = [np.zeros_like(x[0])]
+        for gate, candidate in zip(forget, candidates, strict=True):
+            cells.append(gate * cells[-1] + (1 - gate) * candidate)
+        return self._outer(f"{name}_ffn", x, np.maximum(np.stack(cells[1:]), 0))
 
     def _split(self, x: Array) -> Array:
         # (length, heads * width) to (heads, length, width)

@@ -36,6 +36,7 @@ def numbered_sides(
     where: Path,
     *,
     named: Languages = (None, None),
+    tags: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> ForeignSides:
     """The vocabularies of both sides, with the splitting whose files are in a directory.
 
@@ -46,6 +47,7 @@ def numbered_sides(
         languages: of source and target, if known; a file may be named after one.
         where: the file of the dictionaries, for messages.
         named: names of the files, if the model has them.
+        tags: pieces of each side that are tags, with our names for them.
     """
     sides: list[Numbered] = []
     notes: list[str] = []
@@ -57,18 +59,24 @@ def numbered_sides(
             )
         file = _file_of(directory, side, languages, named[side])
         if _is_codes(file):
-            note, numbered = _over_codes(file, ids, special[side], languages[side])
+            note, numbered = _over_codes(file, ids, special[side], languages[side], tags[side])
             notes += [note] if note not in notes else []
         else:
             model = read_bytes(file)
-            numbered = dictionary_over_sentencepiece(model, ids, special[side], str(file))
+            numbered = dictionary_over_sentencepiece(
+                model, ids, special[side], str(file), tags=tags[side]
+            )
         sides.append(numbered)
     sizes = len(dictionaries[0]), len(dictionaries[1])
     return ForeignSides((sides[0], sides[1]), sizes, notes)
 
 
 def _over_codes(
-    file: Path, ids: Mapping[str, int], special: Special, language: str | None
+    file: Path,
+    ids: Mapping[str, int],
+    special: Special,
+    language: str | None,
+    tags: Mapping[str, str],
 ) -> tuple[str, Numbered]:
     """A dictionary over merges of subword-nmt, with a word tokeniser that its pieces imply."""
     escapes = any(piece.startswith(("&apos;", "&quot;", "&amp;")) for piece in ids)
@@ -86,7 +94,7 @@ def _over_codes(
         f"of the Moses tokeniser{', with its escapes' if escapes else ''}"
         f"{', split at hyphens' if hyphens else ''}, as the pieces look."
     )
-    return note, dictionary_over_words(splitting, ids, special, str(file))
+    return note, dictionary_over_words(splitting, ids, special, str(file), tags=tags)
 
 
 def _is_codes(file: Path) -> bool:

@@ -56,7 +56,7 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
 @click.command("import")
 @click.argument("path", metavar="DIRECTORY_OR_FILE|hf:NAME", type=PATH)
 @declare.options("""
-    --from: huggingface-marian | huggingface-m2m100 | fairseq | joeynmt | opennmt | \
+    --from: huggingface-marian | huggingface-m2m100 | marian | fairseq | joeynmt | opennmt | \
 sockeye | argos as toolkit
         Toolkit that the model is from; recognised by its files if not given.
     --from-language TAG
