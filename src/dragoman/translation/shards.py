@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 PAIRS_FILE = "pairs.jsonl.gz"
 ORIGIN_FILE = "origin.json"
+TEACHER_REPORT_FILE = "report.json"
+"""The report on the answers of a teacher behind an API, beside its pairs."""
 SHARDS_DIRECTORY = "shards"
 _OURS = frozenset([PAIRS_FILE, ORIGIN_FILE, SHARDS_DIRECTORY])
 

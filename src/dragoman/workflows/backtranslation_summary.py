@@ -45,7 +45,7 @@ def to_json(result: BackTranslation, baseline: Mapping[str, Report] | None) -> d
         "rounds": [
             {
                 "round": each.number,
-                "reverse": str(each.reverse),
+                "reverse": None if each.reverse is None else str(each.reverse),
                 "forward": str(each.forward),
                 "synthetic": asdict(each.synthetic),
                 "reverse_synthetic": (

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     --reverse RUN|RECIPE: PATH
         Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its
         sides exchanged]
+    --teacher URL|FILE
+        Instead of --reverse: the address of a server that translates, or a YAML file with its
+        settings (docs/teachers.md).
+    --teacher-set KEY=VALUE... as teacher_settings
+        Setting of the teacher, such as model=NAME or max_cost=5; may be repeated.
     --rounds N: 1 <= int <= 100
         Rounds.  [default: 1]
     --method: beam | greedy | sampling | top-k | noised-beam
@@ -65,6 +70,8 @@ def backtranslate(
     run_directory: Path | None,
     settings: tuple[str, ...],
     *,
+    teacher: str | None,
+    teacher_settings: tuple[str, ...],
     baseline: Path | None,
     workers: int | None,
     as_json: bool,
@@ -81,11 +88,12 @@ def backtranslate(
       dragoman backtranslate my.yaml --monolingual news.de.gz
       dragoman backtranslate my.yaml --monolingual news.de.gz --method top-k --tag --ratio 2
       dragoman backtranslate my.yaml --monolingual news.de --monolingual-source news.en --rounds 2
+      dragoman backtranslate my.yaml --monolingual news.de --teacher http://localhost:8000/v1
       dragoman backtranslate runs/my-backtranslation
     """
     from dragoman.core.errors import ConfigError
     from dragoman.recipe import read_experiment
-    from dragoman.techniques.backtranslation.directory import is_begun, opened
+    from dragoman.techniques.backtranslation.directory import given_teacher, is_begun, opened
     from dragoman.techniques.backtranslation.reversal import direction_of
     from dragoman.techniques.backtranslation.rounds import carry_out
     from dragoman.workflows.backtranslation_summary import baseline_scores, table, to_json
@@ -103,9 +111,12 @@ def backtranslate(
         directory = run_directory or default_run(config).with_name(f"{config.stem}-backtranslation")
         recipe = read_experiment(config, settings)
     values = _values(given)
+    values |= given_teacher(directory, teacher, teacher_settings)
     if not is_begun(directory) and "monolingual" not in values:
         raise click.UsageError("name the text to translate back with --monolingual FILE")
     with opened(directory, recipe, values) as plan:
+        if workers is not None and plan.settings.teacher is not None:
+            raise click.UsageError("a server translates by itself; remove --workers")
         direction = direction_of(plan.recipe)
         scores = None if baseline is None else baseline_scores(baseline, direction)
         translated = carry_out(plan, CommandLineHost(), workers=workers)

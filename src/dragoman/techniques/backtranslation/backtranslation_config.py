@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dragoman.core.config import Config
+from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.transforms import Transform
 from dragoman.text.transforms.masking import NoiseConfig
 from dragoman.text.transforms.tagging import TagConfig
@@ -31,6 +32,8 @@ class BackTranslationConfig(Config):
     """Finished run or model that translates in the opposite direction, for the first round."""
     reverse_recipe: Path | None = None
     """Recipe of the reverse models; by default, the recipe with its sides exchanged."""
+    teacher: TeacherConfig | None = None
+    """Server that translates in place of the first round's reverse model."""
     rounds: int = Field(1, ge=1, le=100)
     """How often the reverse model, the synthetic pairs and the forward model are made."""
     method: Method = "beam"
@@ -55,7 +58,9 @@ class BackTranslationConfig(Config):
     """Seed of the choice of lines and of sampling."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the method does not read."""
+        """Settings that the method or a teacher does not read."""
+        if self.teacher is not None:
+            yield from self._unread_by_a_teacher()
         if self.method != "top-k":
             yield from self.unread(f"by method: {self.method}", "top_k")
         if self.method not in {"beam", "noised-beam"}:
@@ -67,6 +72,13 @@ class BackTranslationConfig(Config):
                 "monolingual_source is read from the second round on; set rounds to 2 or more, or "
                 "leave it out"
             )
+
+    def _unread_by_a_teacher(self) -> Iterator[str]:
+        yield from self.unread("with a teacher", "method", "beam", "top_k", "drop_worst")
+        if self.rounds > 1:
+            yield "rounds: a teacher translates in one round, without reverse models; remove it"
+        if self.reverse_model is not None or self.reverse_recipe is not None:
+            yield "a teacher takes the place of the reverse model; leave out teacher or reverse"
 
     def pairs_limit(self, real_pairs: int) -> int | None:
         """Maximum number of synthetic pairs; None for no limit."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ from dragoman.saved.model import config_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.parts import check_begins, with_synthetic
 from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
+from dragoman.techniques.teachers.remote_teacher import RemoteTeacher
+from dragoman.techniques.teachers.teacher_config import changed_teacher, is_remote, read_teacher
 from dragoman.text.examples import Direction
 
 SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"
@@ -41,7 +43,7 @@ class BackTranslationPlan:
     recipe: ExperimentConfig
     """Recipe of the forward model."""
     reverse_recipe: ExperimentConfig | None
-    """Recipe of the reverse models; None if only a given model is needed."""
+    """Recipe of the reverse models; None if only a given model or a teacher is needed."""
 
     def round(self, number: int) -> Path:
         """The directory of a round, from 1."""
@@ -56,6 +58,18 @@ class BackTranslationPlan:
         if number == 1 and self.settings.reverse_model is not None:
             return self.settings.reverse_model
         return self.round(number) / "reverse"
+
+    def teacher(self) -> RemoteTeacher | None:
+        """The server that translates in place of a reverse model, if any."""
+        if self.settings.teacher is None:
+            return None
+        forward = direction_of(self.recipe)
+        return RemoteTeacher(
+            self.settings.teacher,
+            Direction(
+                source_language=forward.target_language, target_language=forward.source_language
+            ),
+        )
 
     @property
     def text(self) -> Path:
@@ -100,7 +114,7 @@ def _begin(
         check_reverse_model(settings.reverse_model, direction)
     if settings.reverse_recipe is not None:
         reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
-    elif settings.reverse_model is None or settings.rounds > 1:
+    elif settings.teacher is None and (settings.reverse_model is None or settings.rounds > 1):
         reverse = reversed_recipe(recipe)
     plan = BackTranslationPlan(directory, settings, recipe, reverse)
     _check_learners(plan)
@@ -120,7 +134,7 @@ def _read(directory: Path) -> BackTranslationPlan:
 def _with_given(
     plan: BackTranslationPlan, recipe: ExperimentConfig | None, given: Mapping[str, Any]
 ) -> BackTranslationPlan:
-    """The plan, possibly with more rounds."""
+    """The plan, possibly with more rounds or other bounds of its teacher."""
     directory, settings = plan.directory, plan.settings
     instead = "choose another --run, or repeat the command as it was"
     if recipe is not None and recipe != plan.recipe:
@@ -129,21 +143,30 @@ def _with_given(
         )
     values = settings.model_dump()
     wanted = parse(BackTranslationConfig, {**values, **given}, "backtranslate")
-    for name, value in wanted.model_dump().items():
-        if value != values[name] and not _may_change(plan, name, value):
-            raise ConfigError(
-                f"{directory}: began with {name} {values[name]}, not {value}; {instead}"
-            )
+    began = _compared(settings)
+    for name, value in _compared(wanted).items():
+        if value != (before := began.get(name)) and not _may_change(plan, name, value):
+            raise ConfigError(f"{directory}: began with {name} {before}, not {value}; {instead}")
     if wanted == settings:
         return plan
-    reverse = plan.reverse_recipe or reversed_recipe(plan.recipe)
+    reverse = plan.reverse_recipe
+    if reverse is None and wanted.rounds > 1:
+        reverse = reversed_recipe(plan.recipe)
     wider = BackTranslationPlan(directory, wanted, plan.recipe, reverse)
     _check_learners(wider)
     return wider
 
 
+def _compared(settings: BackTranslationConfig) -> dict[str, Any]:
+    """The settings by name, those of a teacher as ``teacher.url``, without its bounds."""
+    values = settings.model_dump(exclude={"teacher"})
+    lasting = {} if settings.teacher is None else settings.teacher.lasting()
+    return values | {f"teacher.{name}": value for name, value in lasting.items()}
+
+
 def _check_learners(plan: BackTranslationPlan) -> None:
     """Check before the work starts that all models can make and learn from synthetic pairs."""
+    plan.teacher()  # made only to be checked
     learners, several = [plan.recipe], plan.settings.rounds > 1
     _check_context(plan.recipe, "data.context")
     if several:
@@ -248,6 +271,29 @@ def reverse_settings(path: Path) -> dict[str, Path]:
     if not file.exists():
         raise ConfigError(f"--reverse {path}: no such run, model or recipe")
     return {"reverse_recipe": file.absolute()}
+
+
+def given_teacher(directory: Path, teacher: str | None, settings: Sequence[str]) -> dict[str, Any]:
+    """The setting for ``--teacher`` and ``--teacher-set``, or for the latter alone in a resumption.
+
+    Args:
+        directory: of the back-translation, which may have a teacher already.
+        teacher: an address or a YAML file.
+        settings: ``KEY=VALUE`` each.
+    """
+    if teacher is not None:
+        if not is_remote(teacher):
+            raise ConfigError(
+                f"--teacher {teacher}: neither an address nor a YAML file; a model here is named "
+                "with --reverse"
+            )
+        return {"teacher": read_teacher(teacher, settings).model_dump()}
+    if not settings:
+        return {}
+    recorded = _read(directory).settings.teacher if is_begun(directory) else None
+    if recorded is None:
+        raise ConfigError("--teacher-set: there is no teacher; name it with --teacher")
+    return {"teacher": changed_teacher(recorded, settings).model_dump()}
 
 
 def link_model(plan: BackTranslationPlan, run: Path) -> Path:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.core.errors import DataError, InterruptedRunError
+from dragoman.core.files import read_json, write_json
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import begin
@@ -38,14 +39,16 @@ from dragoman.techniques.backtranslation.selection_reports import (
     write_report,
 )
 from dragoman.techniques.host import Host, train_to_repeat
+from dragoman.techniques.teachers.taught_corpus import teach_corpus
 from dragoman.text.corpora.cleaning import CleaningReport
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines, write_text
-from dragoman.translation.synthesis import SHARD_LINES, translate_corpus
+from dragoman.translation.shards import TEACHER_REPORT_FILE
+from dragoman.translation.synthesis import SHARD_LINES, SyntheticCorpus, translate_corpus
 
 TRANSLATED, PAIRS_FILE = "translated", "pairs.jsonl.gz"
-WORST = "low score"
-"""The reason for dropping pairs with the lowest scores."""
+WORST, SURPLUS = "low score", "beyond the ratio"
+"""The reasons for dropping pairs: the lowest scores, or the last places where none has a score."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class Round:
     """A finished round."""
 
     number: int
-    reverse: Path
-    """Run of the reverse model, or the given model."""
+    reverse: Path | None
+    """Run of the reverse model, or the given model; None for a teacher."""
     forward: Path
     """Run of the forward model."""
     synthetic: PairReport
@@ -120,10 +123,15 @@ class _Work:
         self._train(plan.forward(number), recipe, f"round {number}: forward model")
         return Round(number, of_reverse, plan.forward(number), report, learned)
 
-    def _reverse(self, number: int) -> tuple[Path, PairReport | None]:
-        """The reverse model of a round, and the report on its synthetic training pairs, if any."""
+    def _reverse(self, number: int) -> tuple[Path | None, PairReport | None]:
+        """The reverse model of a round, and the report on its synthetic training pairs, if any.
+
+        A teacher takes the place of a reverse model, which is then None.
+        """
         plan, run = self.plan, self.plan.reverse(number)
         label = f"round {number}: reverse model"
+        if plan.settings.teacher is not None:
+            return None, None
         if number == 1:
             if plan.settings.reverse_model is None:
                 assert plan.reverse_recipe is not None, "a plan has one or the other"
@@ -139,38 +147,62 @@ class _Work:
 
     def _synthesise(
         self,
-        model: Path,
+        model: Path | None,
         lines: ChosenLines,
         learner: ExperimentConfig,
         folder: Path,
         *,
         turn: int,
     ) -> PairReport:
-        """Translate lines into synthetic pairs for a recipe, and filter them."""
+        """Translate lines into synthetic pairs for a recipe, and filter them.
+
+        ``model`` is None for the teacher.
+        """
         output = folder / PAIRS_FILE
         if (report := read_report(output, PairReport)) is not None:
             return report
         settings = self.plan.settings
         language = direction_of(learner).source_language
-        self.host.tell(f"{folder}: translating into {language} with {model}")
-        corpus = translate_corpus(
-            TranslationSystem(
-                models=(model,),
-                target_language=language,
-                search=settings.search(turn),
-                workers=self.workers,
-            ),
-            lines,
-            folder / TRANSLATED,
-            known="target",
-            shard_lines=self.shard_lines,
-            progress=self._progress,
-        )
+        if model is None:
+            corpus = self._taught(lines, folder, language)
+        else:
+            self.host.tell(f"{folder}: translating into {language} with {model}")
+            corpus = translate_corpus(
+                TranslationSystem(
+                    models=(model,),
+                    target_language=language,
+                    search=settings.search(turn),
+                    workers=self.workers,
+                ),
+                lines,
+                folder / TRANSLATED,
+                known="target",
+                shard_lines=self.shard_lines,
+                progress=self._progress,
+            )
         report = filter_pairs(
             corpus.path, learner, output, drop_worst=settings.drop_worst, limit=self.limit
         )
         self.host.tell(f"{folder}: {report}")
         return report
+
+    def _taught(self, lines: ChosenLines, folder: Path, language: str) -> SyntheticCorpus:
+        """The teacher's translations, with its report beside the pairs for the model card."""
+        teacher = self.plan.teacher()
+        assert teacher is not None, "without a model there is a teacher"
+        self.host.tell(f"{folder}: translating into {language} with {teacher.config.address}")
+        corpus = teach_corpus(
+            teacher,
+            lines,
+            folder / TRANSLATED,
+            known="target",
+            shard_lines=self.shard_lines,
+            progress=self._progress,
+            tell=self.host.tell,
+        )
+        report = read_json(folder / TRANSLATED / TEACHER_REPORT_FILE)
+        write_json(folder / TEACHER_REPORT_FILE, report)
+        return corpus
 
     def _train(self, run: Path, recipe: ExperimentConfig, label: str) -> None:
         """Train and score a run that is not finished."""
@@ -200,14 +232,17 @@ def filter_pairs(
     Cleaning is that of the recipe: length ratio, identical sides, duplicates and so on.
 
     Args:
-        corpus: JSON lines with ``source``, ``target`` and ``score``.
+        corpus: JSON lines with ``source``, ``target`` and ``score``; a teacher's have no score, and
+            the first ones count as the best.
         learner: recipe of the model that learns from them.
         output: file to write; the report is written beside it.
         drop_worst: share of the cleaned pairs with the lowest scores to drop.
         limit: maximum number of pairs; further pairs with the lowest scores are also dropped.
     """
     cleaning = CleaningReport()
-    scores = np.array([row["score"] for row in _clean(corpus, learner, cleaning)], dtype=np.float64)
+    rows = enumerate(_clean(corpus, learner, cleaning))
+    scored = [(row.get("score", -place), "score" in row) for place, row in rows]
+    scores = np.array([score for score, _ in scored], dtype=np.float64)
     part = cleaning.part(corpus.name)
     report = PairReport(part.read, 0, {name: lines.count for name, lines in part.dropped.items()})
     worst = int(round(drop_worst * len(scores), 6))  # 0.29 of 100 are 29
@@ -215,10 +250,13 @@ def filter_pairs(
         worst = max(worst, len(scores) - limit)
     dropped = set(np.argsort(scores, kind="stable")[:worst].tolist())
     if dropped:
-        report.dropped[WORST] = len(dropped)
+        report.dropped[WORST if scored[0][1] else SURPLUS] = len(dropped)
     report.kept = len(scores) - len(dropped)
     if not report.kept:
-        raise DataError(f"{corpus}: {report}; train a better reverse model, or filter less")
+        raise DataError(
+            f"{corpus}: {report}; train a better reverse model or ask another teacher, or filter "
+            "less"
+        )
     with write_text(output) as stream:
         for number, row in enumerate(_clean(corpus, learner, CleaningReport())):
             if number not in dropped:

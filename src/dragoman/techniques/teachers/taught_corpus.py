@@ -22,7 +22,7 @@ from dragoman.techniques.teachers.journal import ANSWERS_FILE, Journal, TaughtLi
 from dragoman.techniques.teachers.remote_teacher import RemoteTeacher, Wanted
 from dragoman.techniques.teachers.spending import Spending, SpendingBounds
 from dragoman.translation.corpus_origin import Known
-from dragoman.translation.shards import Counts, Shards
+from dragoman.translation.shards import TEACHER_REPORT_FILE, Counts, Shards
 from dragoman.translation.synthesis import (
     LOCK_FILE,
     SHARD_LINES,
@@ -34,7 +34,6 @@ from dragoman.translation.synthesis import (
     pieces,
 )
 
-REPORT_FILE = "report.json"
 _EXAMPLES = 5  # dropped lines of each problem in the report
 
 
@@ -97,7 +96,7 @@ def teach_corpus(
         StorageError: the disk refuses.
     """
     config = teacher.config
-    shards = Shards(output, more_files=(ANSWERS_FILE, REPORT_FILE))
+    shards = Shards(output, more_files=(ANSWERS_FILE, TEACHER_REPORT_FILE))
     shards.check_usable()
     total, digest = measured(text)
     choice = CandidateChoice(closest)
@@ -128,7 +127,7 @@ def teach_corpus(
                         rows.write(piece, shards, [journal.answers[line.place] for line in lines])
                         done += len(lines)
                         show(done)
-                write_json(output / REPORT_FILE, report(teacher, text, journal))
+                write_json(output / TEACHER_REPORT_FILE, report(teacher, text, journal))
             shards.include(total)
             finished = shards.join(origin)
         counts = {one.name: finished["output"][one.name] for one in fields(Counts)}
@@ -212,7 +211,7 @@ def report(teacher: RemoteTeacher, text: Iterable[GivenLine], journal: Journal) 
                 shown.append({"line": line.number, "text": line.text, "answer": answer.rejected})
     return {
         "teacher": teacher.origin(),
-        "url": teacher.config.url,
+        "url": teacher.config.address,
         "models": dict(Counter(answer.model for answer in answers)),
         "terms_of_use": teacher.config.terms_of_use,
         "lines": {name: counts[name] for name in ("translated", *PROBLEMS)},

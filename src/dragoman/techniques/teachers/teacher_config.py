@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
@@ -16,6 +16,11 @@ from dragoman.core.relocation import Relocation
 
 ApiName = Literal["openai", "deepl", "libretranslate", "dragoman"]
 KEY_VARIABLE = "DRAGOMAN_TEACHER_KEY"
+_CHANGEABLE = {
+    *("key_variable", "concurrency", "timeout", "max_requests", "max_tokens", "max_cost"),
+    *("price_input", "price_output", "price_characters"),
+}
+"""Settings that may change between repetitions of a command."""
 
 
 class TeacherConfig(Config):
@@ -90,6 +95,12 @@ class TeacherConfig(Config):
         return "openai" if address.path.rstrip("/").endswith("/v1") else "dragoman"
 
     @property
+    def address(self) -> str:
+        """The URL without what may be secret in it: a password and the query."""
+        url = urlsplit(self.url)
+        return urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+
+    @property
     def is_language_model(self) -> bool:
         """Whether requests are instructions to a language model."""
         return self.api_name == "openai"
@@ -119,6 +130,10 @@ class TeacherConfig(Config):
         names = ("model", "candidates", "temperature", "max_length_ratio", "check_language")
         return {"api": self.api_name, **self.model_dump(include=set(names))}
 
+    def lasting(self) -> dict[str, Any]:
+        """The settings apart from bounds, prices and those of single requests."""
+        return self.model_dump(exclude=_CHANGEABLE)
+
 
 def is_remote(name: str) -> bool:
     """Whether the name of a teacher is an address, or a file that describes one, and no model."""
@@ -131,14 +146,33 @@ def read_teacher(name: str, settings: Sequence[str] = ()) -> TeacherConfig:
     Args:
         name: its address, or a YAML file with the keys of :class:`TeacherConfig`, in which paths
             are relative to it.
-        settings: ``KEY=VALUE`` each, which take precedence.
+        settings: ``KEY=VALUE`` each, which take precedence; paths in them are relative to the
+            working directory.
 
     Raises:
         ConfigError: the file cannot be read, or a setting is not valid.
     """
     values: dict[str, Any] = {"url": name}
     if "://" not in name:
-        folder = Path(os.path.realpath(name)).parent
-        relocation = Relocation({"path": lambda path: str(absolute(path, folder))})
-        values = relocation.of(TeacherConfig, read_yaml(name))
-    return parse(TeacherConfig, override(values, tuple(settings)), name)
+        values = _with_absolute_paths(read_yaml(name), Path(os.path.realpath(name)).parent)
+    return _with_settings(values, settings, name)
+
+
+def changed_teacher(teacher: TeacherConfig, settings: Sequence[str]) -> TeacherConfig:
+    """The teacher with further settings, ``KEY=VALUE`` each.
+
+    Raises:
+        ConfigError: a setting is not valid.
+    """
+    return _with_settings(teacher.model_dump(mode="json"), settings, teacher.address)
+
+
+def _with_settings(values: dict[str, Any], settings: Sequence[str], where: str) -> TeacherConfig:
+    values = override(values, tuple(settings))
+    return parse(TeacherConfig, _with_absolute_paths(values, Path()), where)
+
+
+def _with_absolute_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    relocation = Relocation({"path": lambda path: str(absolute(path, folder))})
+    changed: dict[str, Any] = relocation.of(TeacherConfig, values)
+    return changed
