@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman.core.config import parse
+from dragoman.core.files import write_json
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.training_facts import training_facts
+from dragoman.run.training_facts import training_facts, training_text
+from dragoman.saved.model_card import TextTeacher
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import World
 
@@ -48,3 +51,27 @@ def test_public_corpora_have_their_licence_and_others_what_the_recipe_states(
     ]
     assert (facts.steps, facts.target_tokens, facts.seconds, facts.pairs) == (7, 11, 2.5, None)
     assert facts.processor
+
+
+REPORT = {"url": "http://a/v1", "models": {"llm-1": 8, "": 1}, "terms_of_use": "May train."}
+
+
+@pytest.mark.parametrize(
+    ("name", "report", "teacher"),
+    [
+        ("pairs.jsonl.gz", REPORT, TextTeacher("http://a/v1", ("llm-1",), "May train.")),
+        ("mine.jsonl.gz", REPORT, None),
+        ("pairs.jsonl.gz", {"kept": 7}, None),
+        ("pairs.jsonl.gz", [REPORT], None),
+        ("pairs.jsonl.gz", {**REPORT, "models": None}, None),
+        ("pairs.jsonl.gz", None, None),
+    ],
+)
+def test_the_report_beside_synthetic_text_names_its_teacher(
+    name: str, report: Any, teacher: TextTeacher | None, tmp_path: Path
+) -> None:
+    if report is not None:
+        write_json(tmp_path / "report.json", report)
+    part = {"path": str(tmp_path / name), "source": "source", "target": "target"}
+    (text,) = training_text(config(part))
+    assert text.teacher == teacher

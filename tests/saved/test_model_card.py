@@ -10,6 +10,7 @@ from dragoman.models.families.recurrent_lm import RecurrentLMConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model_card import (
     CardScore,
+    TextTeacher,
     TrainingFacts,
     TrainingText,
     card_digest,
@@ -89,6 +90,25 @@ def test_it_invents_nothing() -> None:
 def test_a_stated_licence_is_not_asked_for() -> None:
     text = (TrainingText("mine.tsv", "en-de", "CC0-1.0"),)
     assert "missing" not in card(TrainingFacts(text=text))
+
+
+def test_the_teachers_of_synthetic_text_are_named_with_their_terms() -> None:
+    url = "https://example.org/v1"
+    stated = TextTeacher(url, ("llm-1", "llm-2"), "May train\n other models.")
+    text = (
+        TrainingText("pairs.jsonl.gz", "en-de", "CC0-1.0", teacher=stated),
+        TrainingText("pairs.jsonl.gz", "de-en", "CC0-1.0", teacher=stated),
+        TrainingText("more.jsonl.gz", "de-en", "CC0-1.0", teacher=TextTeacher(url, (), "")),
+    )
+    told = card(TrainingFacts(text=text))
+    assert (
+        "demand of text may apply to the model, too.\n\n"
+        f"- pairs.jsonl.gz: translated by llm-1, llm-2 at {url}. Terms of use: May train other "
+        "models.\n"
+        f"- more.jsonl.gz: translated by {url}. Terms of use: not stated; state them before you "
+        "share the model.\n\n"
+    ) in told
+    assert "translated by" not in card()
 
 
 def test_several_languages_are_asked_for_by_name() -> None:

@@ -495,6 +495,8 @@ class TestATeacherOverHttp:
         learned = list(read_pairs(distilled.experiment.config.data.train[0]))
         assert all(pair.target == f"{pair.source.upper()}de" for pair in learned)
         assert has_model(tmp_path / "run")
+        card = (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
+        assert f"translated by {server.address}. Terms of use: not stated" in card
 
     def test_needs_languages_before_anything_is_asked(self, text: Path, tmp_path: Path) -> None:
         def unnamed(values: dict[str, Any]) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dragoman.core.device import processor_name
 from dragoman.core.errors import SavedError
+from dragoman.core.files import read_json
 from dragoman.data.prepare import open_prepared
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText
+from dragoman.saved.model_card import CardScore, TextTeacher, TrainingFacts, TrainingText
 from dragoman.text.corpora.corpus_manifest import corpora
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import World
+from dragoman.translation.shards import PAIRS_FILE, TEACHER_REPORT_FILE
 from dragoman.validation import Report
 
 
@@ -63,7 +65,21 @@ def _text(part: CorpusPart) -> TrainingText:
         direction=part.direction.name,
         licence=part.licence or (None if known is None else known.licence),
         home=None if known is None else known.home,
+        teacher=_teacher(files),
     )
+
+
+def _teacher(files: Iterable[Path]) -> TextTeacher | None:
+    """The server that translated a text, if there is a report of it beside the text."""
+    for file in files:
+        if file.name == PAIRS_FILE:
+            try:
+                report = read_json(file.with_name(TEACHER_REPORT_FILE))
+                models = tuple(str(model) for model in report["models"] if model)
+                return TextTeacher(str(report["url"]), models, str(report["terms_of_use"]))
+            except (OSError, ValueError, LookupError, TypeError):
+                return None  # there is none, or it is of something else
+    return None
 
 
 def _scores(reports: Mapping[str, Report]) -> Iterator[CardScore]:

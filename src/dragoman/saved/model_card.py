@@ -31,6 +31,18 @@ def card_digest(card: str) -> str:
 
 
 @dataclass(frozen=True)
+class TextTeacher:
+    """A server that translated a part of the training text."""
+
+    url: str
+    """Address of its API, without anything secret."""
+    models: tuple[str, ...]
+    """The models that answered, as the server names them; empty if it names none."""
+    terms_of_use: str
+    """What the provider allows, as the user states it; "" if unstated."""
+
+
+@dataclass(frozen=True)
 class TrainingText:
     """A part of the text that a model was trained on."""
 
@@ -42,6 +54,8 @@ class TrainingText:
     """Stated by the recipe, or of the public corpus; None if unstated."""
     home: str | None = None
     """The page about a public corpus."""
+    teacher: TextTeacher | None = None
+    """The server that translated the text; None if there was none."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +210,16 @@ def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
     last = "What these licences demand of text may apply to the model, too."
     if any(part.licence is None for part in parts):
         last += " State those that are missing before you share the model."
-    return f"{table}\n\n{last}"
+    teachers = dict.fromkeys((part.name, part.teacher) for part in parts if part.teacher)
+    told = [f"- {name}: {_taught_by(teacher)}" for name, teacher in teachers if teacher]
+    return "\n\n".join([table, last, *(["\n".join(told)] if told else [])])
+
+
+def _taught_by(teacher: TextTeacher) -> str:
+    """The server that translated a text, and its terms of use, on one line."""
+    models = f"{', '.join(teacher.models)} at " if teacher.models else ""
+    terms = teacher.terms_of_use or "not stated; state them before you share the model."
+    return " ".join(f"translated by {models}{teacher.url}. Terms of use: {terms}".split())
 
 
 def _scores(scores: Iterable[CardScore]) -> str:

@@ -34,6 +34,7 @@ def mono(tmp_path: Path) -> Path:
 def command(server: str, config: Path, mono: Path) -> list[object]:
     text = ["--monolingual", mono, "--ratio", 0.08, "--choice", "first"]
     teacher = ["--teacher", server, "--teacher-set", "check_language=false"]
+    teacher += ["--teacher-set", "terms_of_use=May be used to train models."]
     run = ["--run", mono.with_name("work")]
     return ["backtranslate", config, *text, *run, *QUICK, *teacher]
 
@@ -63,6 +64,8 @@ def test_goes_on_with_a_higher_bound_and_asks_for_no_line_twice(
     (one,) = found["rounds"]
     assert one["reverse"] is None
     assert sorted(asked) == sorted(set(asked))
+    card = (directory / "model" / "README.md").read_text(encoding="utf-8")
+    assert f"{server.address}. Terms of use: May be used to train models." in card
     check_what_it_learned_from(directory, mono.read_text(encoding="utf-8").splitlines(), asked)
 
 
