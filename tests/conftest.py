@@ -55,9 +55,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="module")
-def yaml_read_once() -> Iterator[None]:
-    """The same text is parsed once: the recipes have a few bases, and many tests read them all."""
+@pytest.fixture(scope="session", autouse=True)
+def _yaml_read_once() -> Iterator[None]:
+    """The same text is parsed once: recipes share bases, and each command reads that of its run."""
     from dragoman.core.strict_yaml import load_yaml
 
     parsed = cache(load_yaml)

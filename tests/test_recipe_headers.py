@@ -15,8 +15,6 @@ from dragoman.recipe.reading import read_values
 from studies.tables.plan import read_table
 from studies.tables.workplace import Workplace
 
-pytestmark = pytest.mark.usefixtures("yaml_read_once")
-
 ROOT = Path(__file__).parents[1]
 TABLES = sorted((ROOT / "recipes").glob("*/table.yaml"))
 RECIPES = sorted({one for table in TABLES for one in table.parent.glob("*.yaml")} - {*TABLES})

@@ -14,8 +14,6 @@ from dragoman.text.public_corpora import corpora_folder
 from studies.tables.plan import read_table
 from studies.tables.workplace import Workplace
 
-pytestmark = pytest.mark.usefixtures("yaml_read_once")
-
 ROOT = Path(__file__).parents[1]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
 RECIPES = sorted({*(ROOT / "recipes").rglob("*.yaml")} - {*TABLES})

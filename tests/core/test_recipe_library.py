@@ -21,8 +21,6 @@ from dragoman.core.recipe_library import (
 )
 from dragoman.recipe import read_experiment
 
-pytestmark = pytest.mark.usefixtures("yaml_read_once")
-
 ROOT = Path(__file__).parents[2]
 NAMES = recipe_names()
 

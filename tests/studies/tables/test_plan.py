@@ -19,8 +19,6 @@ from studies.tables.plan import HERE, TableConfig, expanded, named_places, read_
 from studies.tables.work import cells, text_of, translation_command
 from studies.tables.workplace import Workplace, is_study
 
-pytestmark = pytest.mark.usefixtures("yaml_read_once")
-
 ROOT = Path(__file__).parents[3]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
 
