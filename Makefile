@@ -97,7 +97,7 @@ coverage: $(VENV)/installed
 	$(TESTS) $(USUAL) --cov --cov-report json:build/coverage.json $(COVERED:%=tests/%)
 	$(BIN)/python tests/coverage_gate.py build/coverage.json
 
-test-other-rooms: $(VENV)/studies
+test-other-rooms: $(VENV)/studies | $(if $(COVERAGE),coverage)
 	$(TESTS) $(USUAL) $(COVERED:%=--ignore tests/%)
 
 mutants: $(VENV)/mutants
