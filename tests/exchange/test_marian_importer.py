@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from dragoman.exchange.marian_files import OPTIONS_NAME, read_npz
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model
+from dragoman.saved.shortlist import read_shortlist
 from dragoman.text.vocabularies import BOS
+from studies.marian.binary import to_binary
 
 LINES = [
     "the little house by the lake",
@@ -50,11 +53,11 @@ SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 UNTIED = {"tied-embeddings-all": False}
 
 
-def trained(size: int = 50) -> bytes:
+def trained(lines: Sequence[str] = LINES) -> bytes:
     """As Marian trains it: the end symbol first, no begin and no padding."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 5), model_writer=model, vocab_size=size, eos_id=0, unk_id=1,
+        sentence_iterator=iter([*lines] * 5), model_writer=model, vocab_size=50, eos_id=0, unk_id=1,
         bos_id=-1, pad_id=-1, model_type="unigram", hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
     return model.getvalue()
@@ -132,7 +135,7 @@ def made(folder: Path, **values: Any) -> Made:
     options = {**OPTIONS, **values}
     folder.mkdir()
     apart = not options["tied-embeddings-all"] and not options["tied-embeddings-src"]
-    models = [trained(), trained(44) if apart else trained()]
+    models = [trained(), trained(LINES[1:]) if apart else trained()]
     names = ["vocab.en.spm", "vocab.de.spm"] if apart else ["vocab.spm", "vocab.spm"]
     for name, model in zip(names, models, strict=True):
         (folder / name).write_bytes(model)
@@ -141,6 +144,7 @@ def made(folder: Path, **values: Any) -> Made:
         spm = sentencepiece.SentencePieceProcessor(model_proto=model)
         rows.append({spm.id_to_piece(row): row for row in range(len(spm))})
     options["dim-vocabs"] = [len(side) for side in rows]
+    assert (rows[0] == rows[1]) != apart
     save_npz(folder / "model.npz", drawn(options), options)
     decoder = {"models": ["/their/model.npz"], "vocabs": names, "beam-size": 6, "normalize": 1}
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
@@ -150,7 +154,7 @@ def made(folder: Path, **values: Any) -> Made:
 def opus(folder: Path) -> Made:
     """As OPUS publishes OPUS-MT of several languages, packed flat."""
     folder.mkdir()
-    models = trained(), trained(44)
+    models = trained(), trained(LINES[1:])
     pieces = [">>deu<<", ">>fra<<"]
     for name, model in zip(("source.spm", "target.spm"), models, strict=True):
         (folder / name).write_bytes(model)
@@ -277,6 +281,146 @@ class TestOpus:
             archive.writestr("a.txt", "a")
         with pytest.raises(DataError, match=r"no model of Marian, which has one decoder\.yml"):
             import_model(tmp_path / "photos.zip", tmp_path / "ours")
+
+
+def firefox(folder: Path, *, apart: bool = False, **values: Any) -> Made:
+    """As Firefox has its models: a student in int8, without ``decoder.yml``."""
+    values = {**SSRU, **(UNTIED if apart else {}), "tied-embeddings": apart, **values}
+    model = made(folder, **values)
+    weights, options = read_npz(model.npz)
+    (folder / "decoder.yml").unlink()
+    (folder / "model.enko.intgemm.alphas.bin").write_bytes(in_int8(weights, options))
+    names = ("srcvocab", "trgvocab") if apart else ("vocab",)
+    files = ("vocab.en.spm", "vocab.de.spm") if apart else ("vocab.spm",)
+    for theirs, ours in zip(names, files, strict=True):
+        (folder / ours).rename(folder / f"{theirs}.enko.spm")
+    return model
+
+
+def in_int8(weights: Mapping[str, Any], options: Mapping[str, Any]) -> bytes:
+    """A binary model; the weights become the numbers that int8 can hold."""
+    items: list[tuple[str, int, tuple[int, ...], bytes]] = []
+    for name, array in weights.items():
+        if name.endswith(("_W", "_Wf", "_W1", "_W2", "_Wq", "_Wk", "_Wv", "_Wo", "Wemb")):
+            scale = np.float32(127 / np.abs(array).max())
+            whole = np.rint(array * scale).astype(np.int8)
+            array[:] = whole / scale  # for what is expected
+            lies = whole if "Wemb" in name else whole.T
+            items.append((name, 0x4101, array.shape, lies.tobytes() + scale.tobytes()))
+            items.append((f"{name}_QuantMultA", 0x404, (1, 1), scale.tobytes()))
+        else:
+            items.append((name, 0x404, array.shape, array.tobytes()))
+    text = yaml.safe_dump(dict(options)).encode() + b"\0"
+    items.append((OPTIONS_NAME, 0x101, (len(text),), text))
+    padded = [content + b"\0" * (-len(content) % 256) for *_, content in items]
+    binary = struct.pack("<QQ", 1, len(items))
+    for (name, kind, shape, _), content in zip(items, padded, strict=True):
+        binary += struct.pack("<4Q", len(name) + 1, kind, len(shape), len(content))
+    binary += b"".join(name.encode() + b"\0" for name, *_ in items)
+    binary += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
+    gap = -(len(binary) + 8) % 256
+    return binary + struct.pack("<Q", gap) + b"\0" * gap + b"".join(padded)
+
+
+def lexical(first: int, lists: Sequence[Sequence[int]]) -> bytes:
+    """A shortlist of Bergamot."""
+    flat = [piece for one in lists for piece in one]
+    starts = np.cumsum([0, *map(len, lists)])
+    content = struct.pack("<4Q", first, 2, len(starts), len(flat))
+    content += starts.astype("<u8").tobytes() + np.array(flat, "<u4").tobytes()
+    digest = 0
+    for (value,) in struct.iter_unpack("<Q", content[: len(content) // 8 * 8]):
+        step = (value + 0x9E3779B9 + (digest << 6) + (digest >> 2)) % 2**64
+        digest ^= step
+    return struct.pack("<QQ", 0xF11A48D5013417F5, digest) + content
+
+
+class TestFirefox:
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_its_formulas_with_the_numbers_of_int8(self, apart: bool, tmp_path: Path) -> None:
+        model = firefox(tmp_path / "m", apart=apart)
+        weights, options = read_npz(model.npz)
+        in_int8(weights, options)
+        save_npz(tmp_path / "wide.npz", weights, options)
+        model.npz.unlink()
+        assert largest_gap(model.folder, tmp_path / "wide.npz", model.rows) < 1e-4
+        report = import_model(model.folder, tmp_path / "ours")
+        assert (report.source_language, report.target_language) == ("en", "ko")
+        assert any("Weights in int8 are the same numbers" in note for note in report.notes)
+        found = load_model(tmp_path / "ours", "cpu").config
+        assert (found.search["beam"], found.search["length_penalty"]) == (1, 1.0)
+
+    def test_floats_in_the_binary_form(self, tmp_path: Path) -> None:
+        model = made(tmp_path / "m", **SSRU)
+        first = importer_from("marian").read(model.folder, (None, None)).weights
+        (model.folder / "model.bin").write_bytes(to_binary(model.npz))
+        second = importer_from("marian").read(model.folder / "model.bin", (None, None)).weights
+        assert all(torch.equal(first[name], second[name]) for name in first)
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_the_shortlist_allows_what_it_does_there(self, apart: bool, tmp_path: Path) -> None:
+        model = firefox(tmp_path / "m", apart=apart)
+        model.npz.unlink()
+        sizes = [len(rows) for rows in model.rows]
+        lists = [[row % 7, 8 + row % 11] if row % 3 else [] for row in range(sizes[0])]
+        (model.folder / "lex.50.50.enko.s2t.bin").write_bytes(lexical(5, lists))
+        report = import_model(model.folder, tmp_path / "ours")
+        assert any("Its lexical shortlist is kept" in note for note in report.notes)
+        loaded = load_model(tmp_path / "ours", "cpu")
+        source, target = loaded.vocabularies
+        shortlist = read_shortlist(tmp_path / "ours" / "shortlist.safetensors", loaded.vocabularies)
+        ids = source.encode("the little house")
+        rows = [model.rows[0][piece] for piece in source.pieces(ids)]
+        expected = {*range(5), *(each for row in rows for each in lists[row])}
+        expected |= set() if apart else set(rows)
+        (allowed,) = shortlist.allowed([ids], len(target))
+        found = {*target.pieces(np.flatnonzero(allowed).tolist())} - {"<pad>", "<s>"}
+        assert found == {piece for piece, row in model.rows[1].items() if row in expected}
+        with dragoman.load(tmp_path / "ours", shortlist=True) as translator:
+            assert len(translator.translate(["the house"], maximum_length=5)) == 1
+
+    @pytest.mark.parametrize(
+        ("change", "problem"),
+        [
+            (lambda whole: b"x" + whole[1:], "no binary shortlist of Marian"),
+            (lambda whole: whole[:-1], "truncated or damaged"),
+            (lambda whole: whole[:20], "truncated or damaged"),
+            (lambda whole: whole[:8] + b"x" + whole[9:], "its digest is another"),
+            (lambda whole: whole[:48] + b"\xff" * 8 + whole[56:], "do not follow one another"),
+            (lambda whole: lexical(1, [[99]]), "pieces that the vocabularies lack"),
+            (lambda whole: lexical(1, [[1]] * 99), "pieces that the vocabularies lack"),
+        ],
+    )
+    def test_damaged_shortlists(
+        self, change: Callable[[bytes], bytes], problem: str, tmp_path: Path
+    ) -> None:
+        model = firefox(tmp_path / "m")
+        model.npz.unlink()
+        (model.folder / "lex.s2t.bin").write_bytes(change(lexical(1, [[1, 2], [3]])))
+        TestFiles.refused(model.folder, tmp_path / "ours", problem)
+
+    @pytest.mark.parametrize(
+        ("place", "content", "problem"),
+        [
+            (0, b"\2", r"no binary model of Marian \(version 2"),
+            (8, b"\xff" * 8, "weights: damaged"),
+            (16, b"\xff" * 8, "truncated or damaged"),
+            (24, b"\x01\x50", "has numbers of type 0x5001, which are packed"),
+            (32, b"\x99", "has 153 axes: damaged"),
+            (40, b"\0" * 8, "damaged"),
+        ],
+    )
+    def test_damaged_weights(
+        self, place: int, content: bytes, problem: str, tmp_path: Path
+    ) -> None:
+        model = firefox(tmp_path / "m")
+        model.npz.unlink()
+        (file,) = model.folder.glob("*.bin")
+        whole = file.read_bytes()
+        file.write_bytes(whole[:place] + content + whole[place + len(content) :])
+        TestFiles.refused(model.folder, tmp_path / "ours", problem)
+        file.write_bytes(whole[:-300])
+        TestFiles.refused(model.folder, tmp_path / "ours", "truncated or damaged")
 
 
 class TestFiles:

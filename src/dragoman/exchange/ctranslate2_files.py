@@ -8,7 +8,6 @@ zero byte.
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
-from dragoman.exchange.foreign_files import parsed_json, read_object, read_text
+from dragoman.exchange.foreign_files import ByteStream, parsed_json, read_object, read_text
 
 BINARY_FILE, CONFIG_FILE = "model.bin", "config.json"
 _VERSIONS = range(2, 7)
@@ -49,56 +48,24 @@ class Binary:
     """Of the weights, such as ``int8``."""
 
 
-class _Stream:
-    """Bytes that are read in order; reading past the end is an error that names the file."""
-
-    def __init__(self, content: bytes, where: Path) -> None:
-        self._content, self._place, self._where = content, 0, where
-
-    def bytes(self, count: int) -> bytes:
-        if count > len(self._content) - self._place:
-            raise DataError(
-                f"{self._where}: ends at byte {len(self._content):,}, but more was announced: it "
-                "is truncated or damaged; download it again"
-            )
-        self._place += count
-        return self._content[self._place - count : self._place]
-
-    def number(self, code: str) -> int:
-        value: int
-        (value,) = struct.unpack(f"<{code}", self.bytes(struct.calcsize(f"<{code}")))
-        return value
-
-    def text(self) -> str:
-        encoded = self.bytes(self.number("H"))
-        try:
-            return encoded.removesuffix(b"\0").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"{self._where}: damaged: a name is not UTF-8") from error
-
-
 def read_binary(file: Path) -> Binary:
     """The content of ``model.bin``."""
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
-    stream = _Stream(content, file)
+    stream = ByteStream.of(file)
     version = stream.number("I")
     if version not in _VERSIONS:
         raise ConfigError(
             f"{file}: of binary version {version}, or no model of CTranslate2; versions "
             f"{_VERSIONS[0]} to {_VERSIONS[-1]} are known here"
         )
-    specification, revision = stream.text(), stream.number("I")
+    specification, revision = stream.text(stream.number("H")), stream.number("I")
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for _ in range(stream.number("I")):
-        name = stream.text()
+        name = stream.text(stream.number("H"))
         arrays[name] = _array(stream, version, f"{file}: {named([name])}")
     types = {_type_name(array) for name, array in arrays.items() if name.endswith("weight")}
     if version >= 3:
         for _ in range(stream.number("I")):
-            alias, name = stream.text(), stream.text()
+            alias, name = stream.text(stream.number("H")), stream.text(stream.number("H"))
             if name not in arrays:
                 raise DataError(
                     f"{file}: {named([alias])} is said to be {named([name])}, which is not"
@@ -115,7 +82,7 @@ def read_binary(file: Path) -> Binary:
     return Binary(specification, revision, tensors, numbers, frozenset(flags), frozenset(types))
 
 
-def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:
+def _array(stream: ByteStream, version: int, where: str) -> np.ndarray[Any, Any]:
     """One variable; a number has no axes."""
     axes = stream.number("B")
     if axes > _MOST_AXES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import safetensors
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
@@ -92,6 +94,45 @@ def read_shards(index: Path) -> dict[str, Tensor]:
     if lost := sorted(places.keys() - tensors.keys()):
         raise DataError(f"{index}: the weight {lost[0]} is not in its file; download both again")
     return tensors
+
+
+class ByteStream:
+    """Bytes that are read in order; reading past the end is an error that names the file."""
+
+    def __init__(self, content: bytes, where: Path) -> None:
+        self._content, self._place, self._where = content, 0, where
+
+    @classmethod
+    def of(cls, file: Path) -> Self:
+        """The content of a file of weights."""
+        try:
+            return cls(file.read_bytes(), file)
+        except OSError as error:
+            raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+    def bytes(self, count: int) -> bytes:
+        """The next ``count`` bytes."""
+        if count > len(self._content) - self._place:
+            raise DataError(
+                f"{self._where}: ends at byte {len(self._content):,}, but more was announced: it "
+                "is truncated or damaged; download it again"
+            )
+        self._place += count
+        return self._content[self._place - count : self._place]
+
+    def number(self, code: str) -> int:
+        """The next number, in little-endian order, by its code in :mod:`struct`."""
+        value: int
+        (value,) = struct.unpack(f"<{code}", self.bytes(struct.calcsize(f"<{code}")))
+        return value
+
+    def text(self, count: int) -> str:
+        """The next ``count`` bytes as text, which a zero byte may close."""
+        encoded = self.bytes(count)
+        try:
+            return encoded.removesuffix(b"\0").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self._where}: damaged: a name is not UTF-8") from error
 
 
 class ForeignWeights:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,8 +21,9 @@ from dragoman.exchange.architectures import architecture
 from dragoman.exchange.hub import fetch, is_hub_name
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.saved.directions import usage
-from dragoman.saved.model import CONFIG_FILE, build_model, save_model
+from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.weights import WEIGHTS_FILE, load_weights, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
@@ -153,7 +155,12 @@ def _write(found: ForeignModel, path: Path, output: Path, toolkit: str) -> Impor
         notes=found.notes,
     )
     card = _card(config, found, report)
-    save_model(output, config, found.vocabularies, weights, card=card)
+    with tempfile.TemporaryDirectory(prefix="dragoman-import-") as folder:
+        kept = []
+        if found.shortlist is not None:
+            kept = [Path(folder) / SHORTLIST_FILE]
+            write_shortlist(kept[0], found.shortlist)
+        save_model(output, config, found.vocabularies, weights, card=card, kept=kept)
     return report
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dragoman.saved.expressible import Known
 from dragoman.saved.saved_config import SavedConfig, SavedModel
+from dragoman.saved.shortlist import Shortlist
 from dragoman.text.vocabularies import Vocabularies
 
 Languages: TypeAlias = tuple[str | None, str | None]
@@ -31,6 +32,8 @@ class ForeignModel:
     """As its files state it; None if unknown."""
     notes: tuple[str, ...] = ()
     """Differences and omissions, a sentence each, for the card and the user."""
+    shortlist: Shortlist | None = None
+    """The target pieces that may translate each source piece, if the files say it."""
 
 
 class Importer(ABC):

@@ -21,9 +21,12 @@ from dragoman.exchange.packages import Package
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.text.vocabularies.foreign_vocabulary import Special, sentencepiece_vocabulary
 
-ARCHIVE, WEIGHTS, _SPM = ".zip", ".npz", ".spm"
+ARCHIVE, WEIGHTS, BINARY, _SPM = ".zip", ".npz", ".bin", ".spm"
 _LISTS = (".yml", ".yaml", ".json")
-_SUFFIXES = (WEIGHTS, _SPM, *_LISTS, ".vocab", ".txt", ".bpe", ".codes", ".md")
+_STUDENT = re.compile(r".*\.intgemm.*\.bin")
+"""The weights of students in int8; other files end with .bin, too."""
+_SHORTLIST = "lex*.bin"
+_SUFFIXES = (WEIGHTS, BINARY, _SPM, *_LISTS, ".vocab", ".txt", ".bpe", ".codes", ".md")
 _OPTIMISER = ".optimizer.npz"
 _CARD, _LICENCE, PREPROCESS = "README.md", "LICENSE", "preprocess.sh"
 PACKAGE = Package(
@@ -42,6 +45,10 @@ _MAPPING = [
 ]  # fmt: skip
 """The events, beside those of scalars, of a document that is a flat mapping."""
 _BEAM = 12  # of marian-decoder
+_BERGAMOT_FILE = "config.intgemm8bit*.yml"
+_BERGAMOT = {"beam-size": 1, "normalize": 1.0}
+"""Of Firefox, whose models have no such file."""
+_FIREFOX_NAME = re.compile(r"model\.([a-z]{2})([a-z]{2})\.")
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,11 @@ class DecoderOptions(ForeignOptions):
     @classmethod
     def of(cls, directory: Path) -> Self:
         """The options of marian-decoder for the model in a directory."""
-        file = directory / DECODER_FILE
+        files = (directory / DECODER_FILE, *sorted(directory.glob(_BERGAMOT_FILE)))
+        file = next(filter(Path.is_file, files), files[0])
         if not file.is_file():
-            return cls({}, file, prefix="")
+            is_bergamot = any(map(is_student, directory.iterdir()))
+            return cls(_BERGAMOT if is_bergamot else {}, file, prefix="")
         try:
             values = load_yaml(read_text(file))
         except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -80,14 +89,25 @@ class DecoderOptions(ForeignOptions):
         files = self._named("vocabs")
         if not files:
             lists = [file for end in _LISTS for file in directory.glob(f"*vocab{end}")]
-            files = [*lists, *directory.glob(f"*vocab{_SPM}")]
-            files *= 2 if len(files) == 1 else 1
+            files = sorted(lists or directory.glob(f"*vocab*{_SPM}"))
+            if len(files) == 1:
+                files *= 2
+            elif files and not files[0].name.startswith(("srcvocab", "vocab.source")):
+                files = []  # which is the source's is not to be guessed
         if len(files) != 2:
             raise DataError(
                 f"{self.where}: vocabs: expected the files of the source's and the target's "
-                f"vocabulary, found {len(files)}"
+                "vocabulary"
             )
         return files[0], files[1]
+
+    def shortlist(self) -> Path | None:
+        """The file of the pieces that may translate each piece."""
+        named = self.of_type("shortlist", list, [])[:1]
+        directory = self.where.parent
+        files = [directory / _base(str(name)) for name in named] or list(directory.glob(_SHORTLIST))
+        files = [file for file in files if file.is_file() and file.suffix == ".bin"]
+        return files[0] if len(files) == 1 else None
 
     def _named(self, option: str) -> list[Path]:
         """The files that an option names, which lie beside it whatever their folder was."""
@@ -197,10 +217,12 @@ def _entries(text: str, file: Path) -> list[tuple[str, str]]:
     return list(zip(scalars[::2], scalars[1::2], strict=True))
 
 
-def languages_in(directory: Path, given: Languages) -> Languages:
-    """Those that the user or else the card of OPUS-MT says."""
+def languages_in(directory: Path, weights: Path, given: Languages) -> Languages:
+    """Those that the user, the card of OPUS-MT or the name of Firefox's file says."""
     card = directory / _CARD
     said = dict(_LANGUAGE.findall(read_text(card))) if card.is_file() else {}
+    if match := _FIREFOX_NAME.match(weights.name):
+        said = {"source": match[1], "target": match[2], **said}
     return given[0] or said.get("source"), given[1] or said.get("target")
 
 
@@ -214,8 +236,15 @@ def licence_in(directory: Path) -> str | None:
 def weights_in(directory: Path) -> list[Path]:
     """The files of weights in a directory, without the states of optimisers."""
     return sorted(
-        file for file in directory.iterdir() if _is_read(file) and file.suffix.lower() == WEIGHTS
+        file
+        for file in directory.iterdir()
+        if (_is_read(file) and file.suffix.lower() == WEIGHTS) or is_student(file)
     )
+
+
+def is_student(file: Path) -> bool:
+    """Whether a file has the weights of a student in int8."""
+    return bool(_STUDENT.fullmatch(file.name))
 
 
 def _is_read(file: PurePosixPath | Path) -> bool:

@@ -59,12 +59,17 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     except (ValueError, SyntaxError, MemoryError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise DataError(f"{path}: damaged ({problem:.200}); download it again") from error
+    for name, weight in weights.items():
+        if not isinstance(weight, np.ndarray):
+            raise DataError(f"{path}: {name!r:.80} is no array of numbers; download it again")
+    return weights, options_in(weights, path)
+
+
+def options_in(weights: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The options of a model, which are taken out of its arrays."""
     options = weights.pop(OPTIONS_NAME, None)
     if options is None:
         raise DataError(f"{path}: has no {OPTIONS_NAME}, so it is no model of Marian")
-    for name, weight in {**weights, OPTIONS_NAME: options}.items():
-        if not isinstance(weight, np.ndarray):
-            raise DataError(f"{path}: {name!r:.80} is no array of numbers; download it again")
     try:
         values = load_yaml(options.tobytes().rstrip(b"\0").decode())
     except (yaml.YAMLError, ValueError) as error:
@@ -72,4 +77,4 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise DataError(f"{path}: {OPTIONS_NAME}: not YAML ({problem:.200})") from error
     if not isinstance(values, dict):
         raise DataError(f"{path}: {OPTIONS_NAME}: expected options by name")
-    return weights, values
+    return values

@@ -26,12 +26,15 @@ from dragoman.exchange.foreign_transformer import (
     Positions,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.marian_binary import read_binary_weights, read_lexical_shortlist
 from dragoman.exchange.marian_directory import (
     ARCHIVE,
+    BINARY,
     PACKAGE,
     PREPROCESS,
     WEIGHTS,
     DecoderOptions,
+    is_student,
     languages_in,
     licence_in,
     read_sides,
@@ -90,12 +93,12 @@ class MarianImporter(Importer):
     @override
     def recognises(self, path: Path) -> bool:
         if path.is_file():
-            return path.suffix.lower() in {ARCHIVE, WEIGHTS}
+            return path.suffix.lower() in {ARCHIVE, WEIGHTS} or is_student(path)
         return bool(weights_in(path))
 
     @override
     def read(self, path: Path, languages: Languages) -> ForeignModel:
-        if path.is_file() and path.suffix.lower() == WEIGHTS:
+        if path.is_file() and path.suffix.lower() in {WEIGHTS, BINARY}:
             return _read(path.parent, path, path, languages)
         with PACKAGE.unpacked(path) as (directory, _):
             return _read(directory, None, path, languages)
@@ -105,10 +108,10 @@ def _read(directory: Path, weights: Path | None, path: Path, languages: Language
     """The model in a directory, of which ``path`` is what the user named."""
     decoder = DecoderOptions.of(directory)
     file = weights or decoder.weights()
-    arrays, values = read_npz(file)
+    arrays, values = (read_binary_weights if file.suffix == BINARY else read_npz)(file)
     options = _Options(values, file, prefix=f"{OPTIONS_NAME}: ")
     options.check_kind()
-    known = languages_in(directory, languages)
+    known = languages_in(directory, file, languages)
     sides = read_sides(directory, decoder.vocabularies(), options.sizes(), known)
     theirs = _MarianTransformer(_weights(arrays, file, options.norm), sides, options)
     version = options.of_type("version", str, "unknown version").split(" ")[0]
@@ -118,13 +121,24 @@ def _read(directory: Path, weights: Path | None, path: Path, languages: Language
             f"{PREPROCESS} is not run: it may normalise punctuation or split words before text "
             "is split into pieces."
         )
+    if decoder.shortlist() is not None:
+        notes.append("Its lexical shortlist is kept: 'dragoman translate --shortlist' uses it.")
+    if file.suffix == BINARY:
+        notes.append(
+            "Weights in int8 are the same numbers in float32 here, and sums are not rounded to "
+            "fewer bits, so that a few translations may differ."
+        )
     model = theirs.imported(known, f"Marian ({version:.20}), {path.resolve().name}", search, notes)
     config = model.config
     into = directions_into(
         config.source_language, config.target_language, model.vocabularies.source
     )
+    shortlist = decoder.shortlist()
     return replace(
-        model, config=config.model_copy(update={"directions": into}), licence=licence_in(directory)
+        model,
+        config=config.model_copy(update={"directions": into}),
+        licence=licence_in(directory),
+        shortlist=None if shortlist is None else read_lexical_shortlist(shortlist, sides),
     )
 
 
