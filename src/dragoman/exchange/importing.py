@@ -196,13 +196,14 @@ def _check_usable(config: SavedConfig, path: Path) -> None:
 
 
 def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
-    """The weights as a model of this configuration has them."""
-    model = build_model(found.config.model, found.vocabularies)
+    """The weights that a model of this configuration has, in its order."""
+    with torch.device("meta"):  # shapes alone: a large model is in memory once
+        model = build_model(found.config.model, found.vocabularies)
     try:
         load_weights(model, found.weights, path)
     except SavedError as error:
         raise DataError(f"{error}; its files do not belong together") from error
-    return {name: tensor.detach() for name, tensor in weights_of(model).items()}
+    return {name: found.weights[name].detach() for name in weights_of(model)}
 
 
 def _card(config: SavedConfig, found: ForeignModel, report: ImportReport) -> str:

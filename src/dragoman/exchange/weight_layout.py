@@ -133,11 +133,17 @@ def with_rows(
         needs ``output_bias: true``.
     """
     changed = dict(weights)
+    if list(source) == list(target):
+        target = source
     rows = {"source_embedding.weight": source, "target_embedding.weight": target}
     rows |= {"output.weight": target, "output.bias": target}
+    done: dict[tuple[int, int], Tensor] = {}  # a matrix of several names is copied once
     for name, order in rows.items():
         if name in changed:
-            changed[name] = changed[name][torch.tensor(list(order))]
+            same = id(changed[name]), id(order)
+            if same not in done:
+                done[same] = changed[name][torch.tensor(list(order))]
+            changed[name] = done[same]
     if silent:
         bias = changed.get("output.bias", torch.zeros(len(target))).clone()
         bias[list(silent)] = SILENT
