@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from command_fixtures import web  # noqa: F401 - a fixture
+from corpora_web import Web
 from listed_pieces import listed
+from registered_sets import Register, register  # noqa: F401
 from worlds import ALONE, together
 
 from dragoman import validation
@@ -70,6 +73,17 @@ def test_references_that_a_metric_cannot_read_are_refused_before_training(
     make(part, vocabularies, ALONE)  # nothing is drawn
     with pytest.raises(ConfigError, match="SACREBLEU_SEED"):
         make(part, vocabularies, ALONE, confidence_samples=10)
+
+
+def test_a_test_set_by_name_is_scored_against_all_its_references(
+    web: Web,  # noqa: F811
+    register: Register,  # noqa: F811
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+) -> None:
+    register(web)
+    validation = make(CorpusPart(sacrebleu="small/en-de"), vocabularies, ALONE)
+    assert "nrefs:2" in validation.report(model)["bleu"]["signature"]
 
 
 @pytest.mark.parametrize("size", [2, 3, SENTENCES + 2])

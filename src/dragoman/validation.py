@@ -28,7 +28,12 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpora.corpus import evaluation_examples, evaluation_pairs, own_source
+from dragoman.text.corpora.corpus import (
+    evaluation_examples,
+    evaluation_pairs,
+    own_source,
+    reference_sets,
+)
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
@@ -95,17 +100,15 @@ class Validation:
         self.sources = [pair.source for pair in pairs] if part.gives_source else None
         self.references = [pair.target for pair in pairs]
         scored = part.scored()
-        self._scored_references = (
-            self.references
-            if scored is part
-            else [pair.target for pair in evaluation_pairs(scored)]
-        )
+        scored_pairs = pairs if scored is part else list(evaluation_pairs(scored))
+        self._scored_references = reference_sets(scored, scored_pairs)
         self._source_side = None
         if self.sources is not None:
             owed = [own_source(example, part) for example in examples]
             self._source_side = source_side(owed, evaluation, self._languages)
             # Now rather than after the first part of training.
-            check_references(self._scored_references, evaluation, self._source_side)
+            for references in self._scored_references:
+                check_references(references, evaluation, self._source_side)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training, cheaply, that a model of this kind can read all lines.
@@ -189,7 +192,7 @@ class Validation:
         if judged and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(
-            hypotheses, [self._scored_references], self._evaluation, self._source_side
+            hypotheses, self._scored_references, self._evaluation, self._source_side
         )
         return {
             metric: score.to_json() for metric, score in zip(self._metrics, scores, strict=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.lines import read_lines
-from dragoman.text.public_corpora import corpora_folder, located
+from dragoman.text.public_corpora import corpora_folder, from_folder, located
 
 
 @pytest.mark.parametrize(

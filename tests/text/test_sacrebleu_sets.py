@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ from command_fixtures import web  # noqa: F401 - a fixture
 from corpora_web import Web
 from registered_sets import REFERENCES, SOURCES, Register, register, wmt_xml  # noqa: F401
 
-from dragoman.core.errors import ConfigError, DownloadError, StorageError
-from dragoman.text.sacrebleu_sets import check_set_name, languages_of_set, set_files
+from dragoman.core.errors import DownloadError, StorageError
+from dragoman.text.sacrebleu_sets import languages_of_set, own_languages, set_files, set_problems
 
 SEGMENTS = [line.replace("&amp;", "&") for line in SOURCES]
 
@@ -60,9 +61,14 @@ def test_of_a_set_in_xml_the_references_that_sacrebleu_scores_against(
     ],
 )
 def test_names_that_sacrebleu_does_not_know(name: str, said: str) -> None:
-    check_set_name("wmt22/en-de")
-    with pytest.raises(ConfigError, match=said):
-        check_set_name(name)
+    assert list(set_problems("wmt22/en-de", [])) == []
+    assert re.search(said, next(set_problems(name, [])))
+
+
+def test_languages_are_called_as_the_run_calls_them() -> None:
+    assert own_languages("wmt22/en-zh", ("en-GB", "zh-Hans")) == ("en-GB", "zh-Hans")
+    assert own_languages("wmt22/en-zh", ("source", "target")) == ("source", "target")
+    assert own_languages("wmt22/en-zh", ("de", "ko")) == ("en", "zh")
 
 
 def test_a_set_that_is_not_there(web: Web, register: Register) -> None:  # noqa: F811

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.normalization import normalize
+from dragoman.text.public_corpora import from_folder
 from dragoman.text.transforms.short_input import PassThroughConfig, SegmentConfig
 
 SOURCE, TARGET = "A red house", "Ein rotes Haus"

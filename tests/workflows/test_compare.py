@@ -321,7 +321,7 @@ class TestTestSets:
         for configs in ({"a": plain, "b": tagged}, {"b": tagged, "a": plain}):
             test = read_common_test(configs, None)
             assert test.sources["b"] == [f"<ui> {source}" for source in test.sources["a"]]
-            assert len(test.sources["a"]) == len(test.references) == 20
+            assert len(test.sources["a"]) == len(test.references[0]) == 20
             assert test.own_sources == test.sources["a"]
             assert test.languages == ("en", "de")
 
@@ -377,7 +377,7 @@ class TestTestSets:
         for name, tag in (("plain", ""), ("ui", "<ui> ")):
             translator, test = Translator.load(tmp_path / name), contest.test
             sources = [tag + source for source in contest.test.sources["plain"]]
-            expected = perplexity(*total(translator.score(sources, test.references)))
+            expected = perplexity(*total(translator.score(sources, test.references[0])))
             assert rows[name].perplexity == pytest.approx(expected)
             found = (tmp_path / "translations" / f"{name}.news").read_text(encoding="utf-8")
             assert found.splitlines() == translator.translate(sources)
@@ -392,8 +392,8 @@ class TestTestSets:
         }
         contest = Contest.begin(configs, tmp_path, Budget(flops=FLOPS / 5))
         test = contest.test
-        assert test.targets["alone"] == test.references
-        assert test.targets["both"][1] == " <sep> ".join(test.references[:2])
+        assert test.targets["alone"] == test.references[0]
+        assert test.targets["both"][1] == " <sep> ".join(test.references[0][:2])
         for row in contest.carry_out().rows:
             known = read_scores(tmp_path / row.name)["news"]
             assert row.perplexity == pytest.approx(known["perplexity"], rel=1e-4)
@@ -411,7 +411,7 @@ class TestTestSets:
         configs = {"a": read_experiment(recipes[0], [f"data.test={json.dumps({'news': part})}"])}
         test = read_common_test(configs, None)
         assert test.targets["a"] == ["(S (NP XX )NP (VP XX )VP XX )S"]
-        assert test.references == ["(S (NP NN )NP (VP VBP )VP . )S"]
+        assert test.references == [["(S (NP NN )NP (VP VBP )VP . )S"]]
 
     def test_what_cannot_be_measured_is_refused(self, recipes: list[Path]) -> None:
         """Rather than after all trainings, when speeds are measured."""

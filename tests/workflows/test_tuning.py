@@ -516,11 +516,11 @@ def test_trees_are_scored_with_the_tags_of_their_file(folder: Path, tmp_path: Pa
     write_experiment(tmp_path, values).rename(tmp_path / "run" / "config.yaml")
     text = text_of_run(TranslationSystem(models=(tmp_path / "run",)))
     assert text.references == ["(S (NP XX )NP (VP XX )VP XX )S"]
-    assert text.scored == ["(S (NP NN )NP (VP VBP )VP . )S"]
+    assert text.scored == [["(S (NP NN )NP (VP VBP )VP . )S"]]
     system = TranslationSystem(models=(folder / "model",), device="cpu")
     lines = text_of_files(system, folder / "dev.en", folder / "dev.de")
     grid = read_grid(["search.beam=1,2"], has_language_model=False)
-    other = replace(lines, scored=SOURCE)
+    other = replace(lines, scored=[SOURCE])
     for trial in Tuning(system, grid, other, CHRF).carry_out().trials:
         assert [trial.score] == score_corpus(trial.translations, [SOURCE], CHRF)
 
@@ -552,7 +552,7 @@ def test_a_dev_set_without_sources_is_refused(tmp_path: Path) -> None:
 def test_prefix_and_tags_are_the_systems(folder: Path, tmp_path: Path) -> None:
     save_tiny_model(tmp_path / "model", seed=5, tags=("<2de>", "<2fr>"))
     options: dict[str, Any] = {"target_language": "fr", "prefix": "d"}
-    text = DevText("lines", SOURCE, SOURCE, SOURCE, SOURCE, ("en", "de"))
+    text = DevText("lines", SOURCE, SOURCE, [SOURCE], SOURCE, ("en", "de"))
     grid = read_grid(["search.beam=2"], has_language_model=False)
     for language in ("de", "fr"):
         options["target_language"] = language

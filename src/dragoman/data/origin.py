@@ -110,7 +110,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
     later = {"alignments", "source_language", "target_language", "tags", "transforms", "task"}
-    later |= {"context", "documents", "label", "label_columns", "licence"}
+    later |= {"context", "documents", "label", "label_columns", "licence", "sacrebleu"}
     values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}

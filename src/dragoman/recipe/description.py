@@ -15,7 +15,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.back_translated import asking_tags
 from dragoman.text.corpora.cleaning import CleaningConfig, held_out_keys
-from dragoman.text.corpora.corpus import kept_pairs
+from dragoman.text.corpora.corpus import referenced_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import missing_tags
@@ -227,7 +227,7 @@ class RunDescription(Config):
 
     def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
         """Keys of the pairs of dev and test sets, removed by cleaning; none of labels."""
-        pairs = (pair for part in parts for pair in kept_pairs(part))
+        pairs = (pair for part in parts for pair in referenced_pairs(part))
         if self.model.writes_labels:
             pairs = (pair._replace(target="") for pair in pairs)
         return held_out_keys(pairs, either_side=self.has_opposite_directions)

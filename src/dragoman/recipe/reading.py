@@ -18,7 +18,8 @@ from dragoman.core.wording import listed
 from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.public_corpora import from_folder
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")
@@ -84,7 +85,7 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
     """Text that cannot be read, or only once; a missing file is reported when it is read."""
     held_out = (("data.held_out", part) for part in config.data.held_out)
     for name, part in (*config.parts(), *held_out, *config.general_text().items()):
-        for file in part.files():
+        for file in part.files() if part.sacrebleu is None else ():  # which would download it
             try:
                 mode = file.stat().st_mode
             except OSError as error:

@@ -17,7 +17,8 @@ from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.public_corpora import from_folder
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.schedule import learning_rate

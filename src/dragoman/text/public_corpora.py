@@ -7,9 +7,14 @@ otherwise one in the folder that ``dragoman corpora get`` fills.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.core.files import absolute, user_data_folder
+
+if TYPE_CHECKING:
+    from dragoman.core.relocation import Relocation
 
 SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""
@@ -54,3 +59,19 @@ def remedy(path: Path) -> str:
     if (name := corpus_of(path)) is not None:
         return f"get it with 'dragoman corpora get {name}'"
     return "check the path"
+
+
+def from_folder(folder: Path, *sorts: str) -> Relocation:
+    """Paths made absolute: relative ones from a folder, and files of public corpora.
+
+    Args:
+        folder: of the file that has the paths.
+        sorts: the :attr:`PathMark.sort` of paths to change; by default both.
+    """
+    from dragoman.core.relocation import Relocation  # which needs pydantic
+
+    changes: dict[str, Callable[[str], str]] = {
+        "model": lambda name: str(absolute(name, folder)),
+        "text": lambda name: str(located(name, folder)) if name else name,
+    }
+    return Relocation({sort: changes[sort] for sort in sorts or changes})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from http.client import HTTPException
@@ -18,6 +18,7 @@ from urllib.error import URLError
 
 from dragoman.core.errors import ConfigError, DownloadError, DragomanError, StorageError
 from dragoman.text.formats.interface import instead
+from dragoman.text.language_codes import base_language
 
 if TYPE_CHECKING:
     from sacrebleu.dataset.base import Dataset
@@ -33,19 +34,37 @@ class SetFiles(NamedTuple):
     """Those that sacrebleu scores against; usually one."""
 
 
-def check_set_name(name: str) -> None:
-    """Checks, without a connection, that sacrebleu has a test set of this name.
+def set_problems(name: str, beside: Sequence[str]) -> Iterator[str]:
+    """Problems of a part that names a set, found without a connection.
 
-    Raises:
-        ConfigError: it has no such set, or the set has no such language pair.
+    Args:
+        name: of the set.
+        beside: keys of the part that name other text.
     """
-    _dataset(name)
+    if beside:
+        yield f"sacrebleu names a test set in place of files; leave {beside[0]} out, or sacrebleu"
+    try:
+        _dataset(name)
+    except ConfigError as error:
+        yield f"sacrebleu: {error}"
 
 
 def languages_of_set(name: str) -> tuple[str, str]:
     """The source and target language of a set, as its name has them."""
     source, _, target = name.rpartition("/")[2].partition("-")
     return source, target
+
+
+def own_languages(name: str, run: tuple[str, str]) -> tuple[str, str]:
+    """The languages of a set in a run of two languages, as the run calls them.
+
+    ``zh`` may be the run's ``zh-Hans``, or a language to which the run gives no name.
+    """
+    source, target = languages_of_set(name)
+    return (
+        run[0] if run[0] == "source" or base_language(run[0]) == source else source,
+        run[1] if run[1] == "target" or base_language(run[1]) == target else target,
+    )
 
 
 @cache

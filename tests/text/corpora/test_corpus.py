@@ -9,15 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_fixtures import web  # noqa: F401 - a fixture
+from corpora_web import Web
 from hypothesis import given
 from hypothesis import strategies as st
+from registered_sets import REFERENCES, SOURCES, Register, register  # noqa: F401
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus import (
+    evaluation_examples,
+    read_pairs,
+    reference_sets,
+    referenced_pairs,
+)
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder, from_folder
 
 DATA = corpora_folder()
 needs_data = pytest.mark.skipif(
@@ -30,6 +38,42 @@ def plain(folder: Path, source: bytes, target: bytes) -> CorpusPart:
     (folder / "train.en").write_bytes(source)
     (folder / "train.de").write_bytes(target)
     return CorpusPart(source=str(folder / "train.en"), target=str(folder / "train.de"))
+
+
+def test_a_test_set_by_name_has_its_languages_and_all_its_references(
+    web: Web,  # noqa: F811
+    register: Register,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    register(web)
+    part = parse(CorpusPart, {"sacrebleu": "small/en-de"}, "run.yaml").resolved("en-GB", "ko")
+    assert web.asked == []  # a configuration is read without a connection
+    assert part.direction.name == "en-GB-de"
+    assert part.name == "small/en-de"
+    examples = list(evaluation_examples(part))
+    assert [example.source for example in examples] == SOURCES
+    assert reference_sets(part, examples[1:]) == [targets[1:] for targets in REFERENCES]
+    held = [pair.target for pair in referenced_pairs(part)]
+    assert held == [*REFERENCES[0], *REFERENCES[1]]
+    assert len(part.inputs()) == 3
+    moved = from_folder(tmp_path).of(CorpusPart, {"sacrebleu": "small/en-de"})
+    assert moved == {"sacrebleu": "small/en-de"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sacrebleu": "wmt22/en-d"}, "sacrebleu: the test set wmt22 has no language pair 'en-d'"),
+        ({"sacrebleu": "wtm22/en-de"}, "sacrebleu has no test set 'wtm22'; did you mean 'wmt22'"),
+        (
+            {"sacrebleu": "wmt22/en-de", "path": "a.tsv"},
+            "sacrebleu names a test set in place of files; leave path out",
+        ),
+    ],
+)
+def test_a_name_of_a_test_set_that_is_wrong(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parse(CorpusPart, given, "run.yaml")
 
 
 lines = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff"))

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.normalization import normalize
+from dragoman.text.public_corpora import from_folder
 from dragoman.text.tags import TAG
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator, annotated, annotation_tags

@@ -22,7 +22,7 @@ from dragoman.saved.model import vocabularies_of
 from dragoman.techniques.adaptation.adaptation_plan import REPLAY_TASK
 from dragoman.techniques.host import Host
 from dragoman.text.corpora.cleaning_report import CountedLines
-from dragoman.text.corpora.corpus import evaluation_pairs, part_labels
+from dragoman.text.corpora.corpus import evaluation_pairs, part_labels, reference_sets
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
@@ -225,7 +225,7 @@ def scores_before(
             evaluation = config.evaluation_of(part).model_copy(
                 update={"metrics": (bounds[name].metric,), "confidence_samples": 0}
             )
-            references = [[pair.target for pair in pairs]]
+            references = reference_sets(part, pairs)
             scores[name] = score_corpus(hypotheses, references, evaluation)[0].value
     return scores
 
@@ -252,7 +252,7 @@ def _scores(
     it.
     """
     pairs = list(evaluation_pairs(part))
-    references = [[pair.target for pair in pairs]]
+    references = reference_sets(part, pairs)
     translations = []
     with host.counting(f"scoring {name}", "lines", len(models) * len(pairs)) as count:
         for number, model in enumerate(models):

@@ -11,6 +11,7 @@ from dragoman.text.context import ContextConfig, ContextWindow
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.formats import Pair
+from dragoman.text.lines import read_lines
 from dragoman.text.normalization import normalize
 from dragoman.text.transforms import transformed
 
@@ -100,6 +101,36 @@ def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
         return prepared
     drawn = (transformed(one, later, Random(one.line)) for one in prepared)
     return (one for one in drawn if one is not None)
+
+
+def reference_sets(part: CorpusPart, pairs: Sequence[Pair] | Sequence[Example]) -> list[list[str]]:
+    """The targets of a dev or test set, and further references of the same lines if it has any.
+
+    Args:
+        part: the set.
+        pairs: its examples, or some of them.
+
+    Raises:
+        DataError: a file of references cannot be read.
+    """
+    found = [[pair.target for pair in pairs]]
+    for path in part.more_references():
+        lines = list(read_lines(path))
+        found.append([lines[pair.line - 1] for pair in pairs])
+    return found
+
+
+def referenced_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The kept pairs of a set, once with each of its references as their target."""
+    if not part.more_references():
+        return kept_pairs(part)
+    kept = list(kept_pairs(part))
+    sets = reference_sets(part, kept)
+    return (
+        pair._replace(target=target)
+        for targets in sets
+        for pair, target in zip(kept, targets, strict=True)
+    )
 
 
 def own_source(example: Example, part: CorpusPart) -> str:

@@ -11,13 +11,12 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
-from dragoman.core.files import absolute
-from dragoman.core.relocation import PathMark, Relocation, TextPath
+from dragoman.core.relocation import PathMark, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin, Tags
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.normalization import normalize
-from dragoman.text.public_corpora import located
+from dragoman.text.sacrebleu_sets import own_languages, set_files, set_problems
 from dragoman.text.tags import label_problem
 from dragoman.text.transforms import (
     SourceByModelConfig,
@@ -37,22 +36,8 @@ _BESIDE_CONTEXT = {"filter", "tag"}
 _FILE_ALONE = PathMark("text", unless="path")  # beside a path, it is a column, key or language
 
 
-def from_folder(folder: Path, *sorts: str) -> Relocation:
-    """Paths made absolute: relative ones from a folder, and files of public corpora.
-
-    Args:
-        folder: of the file that has the paths.
-        sorts: the :attr:`PathMark.sort` of paths to change; by default both.
-    """
-    changes: dict[str, Callable[[str], str]] = {
-        "model": lambda name: str(absolute(name, folder)),
-        "text": lambda name: str(located(name, folder)) if name else name,
-    }
-    return Relocation({sort: changes[sort] for sort in sorts or changes})
-
-
 class CorpusPart(Config):
-    """One source of sentence pairs: two plain files, or one file that has both sides.
+    """One source of sentence pairs: two plain files, one file with both sides, or a set by name.
 
     For a language model, a part has only a target.
     """
@@ -67,6 +52,10 @@ class CorpusPart(Config):
     out for a language model, which reads only the target."""
     target: Annotated[str | None, _FILE_ALONE] = None
     """The same for the target."""
+    sacrebleu: str | None = None
+    """A test set that sacrebleu knows by name, and its language pair, such as `wmt22/en-de`, in
+    place of files. It is downloaded at its first use; translations are scored against all of its
+    references."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
     at least one pair. Vocabulary training counts the pairs in the same proportion."""
@@ -147,7 +136,7 @@ class CorpusPart(Config):
     @property
     def has_source(self) -> bool:
         """Whether its pairs have a source; if not, their source is an empty string."""
-        own = self.source is not None or bool(self.label_columns)
+        own = self.source is not None or bool(self.label_columns) or self.sacrebleu is not None
         return own or self.file_format.sides is None
 
     @property
@@ -192,7 +181,10 @@ class CorpusPart(Config):
         return split_at_first_draw(self.transforms)[1]
 
     def resolved(self, source_language: str, target_language: str) -> CorpusPart:
-        """A copy with missing languages filled in from the arguments."""
+        """A copy with missing languages filled in: those of its test set, or the arguments."""
+        if self.sacrebleu is not None:
+            run = source_language, target_language
+            source_language, target_language = own_languages(self.sacrebleu, run)
         languages = {
             "source_language": self.source_language or source_language,
             "target_language": self.target_language or target_language,
@@ -238,6 +230,7 @@ class CorpusPart(Config):
                 "path": str(path.absolute()),
                 "source": "source",
                 "target": "target",
+                "sacrebleu": None,
                 "format": None,
                 "alignments": None,
                 "documents": None,
@@ -302,20 +295,29 @@ class CorpusPart(Config):
 
     @property
     def name(self) -> str:
-        """A short label for reports: the file and its folder."""
+        """A short label for reports: the file and its folder, or the name of a test set."""
+        if self.sacrebleu is not None:
+            return self.sacrebleu
         first, *second = self.files()
         label = "/".join([first.parent.name, first.name] if first.parent.name else [first.name])
         return " + ".join([label, *(path.name for path in second)])
 
     def files(self) -> list[Path]:
         """The files that are read: one with both sides, or those of source (if any) and target."""
+        if self.sacrebleu is not None:
+            found = set_files(self.sacrebleu)
+            return [found.source, found.references[0]]
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
 
     def inputs(self) -> list[Path]:
         """All files that its examples depend on: its text and the files of its transforms."""
         read = [file for transform in self.transforms for file in transform.files()]
-        return [*self.files(), *read]
+        return [*self.files(), *self.more_references(), *read]
+
+    def more_references(self) -> list[Path]:
+        """Files of further references, which translations are scored against as well."""
+        return [] if self.sacrebleu is None else list(set_files(self.sacrebleu).references[1:])
 
 
 def part_problems(part: CorpusPart) -> Iterator[str]:
@@ -329,7 +331,10 @@ def part_problems(part: CorpusPart) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
         return
-    if form.one_file == (part.path is None):
+    if part.sacrebleu is not None:
+        beside = ("path", "source", "target", "format", "label", "label_columns", "alignments")
+        yield from set_problems(part.sacrebleu, [key for key in beside if getattr(part, key)])
+    elif form.one_file == (part.path is None):
         yield (
             "two plain files are given as source and target without path, any other format as path"
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpora.corpus import evaluation_examples, own_source
+from dragoman.text.corpora.corpus import evaluation_examples, own_source, reference_sets
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 
@@ -28,8 +28,8 @@ class CommonTest:
     """References by recipe, each in the form that its model would write: with context, if the model
     writes context.
     """
-    references: list[str]
-    """The references that all translations are scored against."""
+    references: list[list[str]]
+    """The references that all translations are scored against; usually one of each sentence."""
     own_sources: list[str]
     """Sources of the first recipe, without tags and context."""
     languages: tuple[str, str]
@@ -120,8 +120,9 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
             log.warning("%s reads other sources of %s than the first recipe", recipe, name)
         sources[recipe] = [example.tagged_source for example in found]
         targets[recipe] = [example.target for example in found]
+    assert part is not None, "the recipes were read"
     languages = common[0].source_language, common[0].target_language
-    references = [example.target for example in common]
+    references = reference_sets(part, common)
     return CommonTest(name, sources, targets, references, own_sources, languages)
 
 

@@ -116,13 +116,14 @@ class Contest:
             test_set: a test set that all recipes have; by default the first of the first recipe.
         """
         test = read_common_test(configs, test_set)
-        tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")
+        tell(f"{len(test.references[0]):,} sentences of {test.name} to be translated by all")
         for members in ensembles:
             _check_members(members, configs, test)
         check_one_process("compare trains")
         evaluation = _evaluation(next(iter(configs.values())), test)
         # Now rather than after all trainings.
-        check_references(test.references, evaluation, _source(test, evaluation))
+        for references in test.references:
+            check_references(references, evaluation, _source(test, evaluation))
         planned = {
             recipe.name: recipe for recipe in plan(dict(configs), output, budget, prepare_run)
         }
@@ -212,7 +213,7 @@ def _compare(
         )
         for name, group in systems.items()
     ]
-    return Comparison(str(budget), test.name, len(test.references), machine, rows)
+    return Comparison(str(budget), test.name, len(test.references[0]), machine, rows)
 
 
 def _evaluation(config: ExperimentConfig, test: CommonTest) -> EvaluationConfig:
@@ -264,7 +265,7 @@ def _judge(
         f"scoring: intervals from {_CONFIDENCE_SAMPLES:,} resamples, significance of each "
         "difference by paired approximate randomisation"
     )
-    first, references, judged = next(iter(hypotheses)), [test.references], {}
+    first, references, judged = next(iter(hypotheses)), test.references, {}
     source = _source(test, evaluation)
     with counting("scoring", "systems", len(hypotheses)) as count:
         for number, (name, lines) in enumerate(hypotheses.items(), 1):

@@ -15,7 +15,12 @@ from dragoman.saved.directions import target_languages
 from dragoman.saved.model import CONFIG_FILE, config_of, home_of, model_directory, vocabularies_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpora.corpus import evaluation_examples, own_source, read_pairs
+from dragoman.text.corpora.corpus import (
+    evaluation_examples,
+    own_source,
+    read_pairs,
+    reference_sets,
+)
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.translation.preparation import LineFormat
 
@@ -28,8 +33,9 @@ class DevText:
     """Its name in tables."""
     sources: Sequence[str]
     references: Sequence[str]
-    scored: Sequence[str]
-    """The references as metrics read them: trees have their tags, which mark punctuation."""
+    scored: Sequence[Sequence[str]]
+    """The references as metrics read them, usually one of each line.  Trees have their tags, which
+    mark punctuation."""
     own_sources: Sequence[str]
     """The sources without tags and context."""
     languages: tuple[str, str]
@@ -74,7 +80,7 @@ def text_of_files(
         own = [context.alone(source) for source in sources]
     languages = _languages(system)
     language = _target_language(system)
-    return DevText(part.name, sources, references, references, own, languages, language)
+    return DevText(part.name, sources, references, [references], own, languages, language)
 
 
 def _in_context(part: CorpusPart, context: ContextConfig, model: Path) -> dict[int, str]:
@@ -141,7 +147,7 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
         raise DataError(f"{part.name}: no pair with both sides filled")
     sources = [example.tagged_source if tagged else example.source for example in examples]
     references = [example.target for example in examples]
-    scored = [example.target for example in evaluation_examples(part.scored())]
+    scored = reference_sets(part, list(evaluation_examples(part.scored())))
     own = [own_source(example, part) for example in examples]
     languages = part.direction.source_language, part.direction.target_language
     return DevText(f"{name} of {model}", sources, references, scored, own, languages, languages[1])

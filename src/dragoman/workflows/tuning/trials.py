@@ -107,7 +107,8 @@ class Tuning:
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
         self._source = source_side(text.own_sources, evaluation, text.languages)
         # Now rather than after the first trial.
-        check_references(text.scored, self._evaluation, self._source)
+        for references in text.scored:
+            check_references(references, self._evaluation, self._source)
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:
                 raise ConfigError(
@@ -177,7 +178,7 @@ class Tuning:
             self._text.sources, progress=progress, **search_of(values)
         )
         seconds = perf_counter() - started
-        (score,) = score_corpus(translations, [self._text.scored], self._evaluation, self._source)
+        (score,) = score_corpus(translations, self._text.scored, self._evaluation, self._source)
         return Trial(values, score, seconds, translations)
 
     def _chosen(self, trials: list[Trial]) -> Tuned:
@@ -192,7 +193,7 @@ class Tuning:
             (comparison,) = compare_systems(
                 first.translations,
                 {"best": best.translations},
-                [self._text.scored],
+                self._text.scored,
                 self._evaluation,
                 source=self._source,
             )
