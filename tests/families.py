@@ -164,6 +164,13 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, the decoder is told the language behind its begin": TransformerConfig(
         **_SMALL, language_tags="decoder_second", first_position=2
     ),
+    "transformer, normalised embeddings, learned positions behind a begin": TransformerConfig(
+        **_SMALL,
+        norm="pre",
+        normalize_embeddings=True,
+        positions="learned",
+        language_tags="decoder_second",
+    ),
     "recurrent": RecurrentConfig(**_RECURRENT),
     "recurrent, the decoder is told the language": RecurrentConfig(
         **_RECURRENT, language_tags="decoder"
@@ -251,7 +258,11 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL_LM, norm="pre", positions="rotary", d_k=6, embeddings="separate"
     ),
     "transformer_lm, biases": TransformerLMConfig(
-        **_SMALL_LM, attention_bias=True, output_bias=True, scale_embeddings=False
+        **_SMALL_LM,
+        attention_bias=True,
+        output_bias=True,
+        scale_embeddings=False,
+        normalize_embeddings=True,
     ),
     "transformer_lm, alibi in a window": TransformerLMConfig(
         **_SMALL_LM, window=3, positions="alibi"

@@ -118,6 +118,7 @@ def test_there_and_back_again(name: str, tmp_path: Path) -> None:
         ({"norm_epsilon": 1e-6}, r"model.norm_epsilon: 1e-06, only 1e-05"),
         ({"positions": "learned"}, r"model.positions: learned, only sinusoidal"),
         ({"timescales": "tensor2tensor"}, r"model.timescales: tensor2tensor, only paper"),
+        ({"normalize_embeddings": True}, r"model.normalize_embeddings: true, only false"),
         ({"final_norm": True}, r"model.final_norm: true, only null"),
         ({"activation": "swiglu"}, r"model.activation: swiglu, only"),
         ({"source_end": False}, r"model.source_end: false, only true"),

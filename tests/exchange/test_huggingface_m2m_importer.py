@@ -1,4 +1,4 @@
-"""M2M-100 and NLLB-200 as Hugging Face's own program computes them."""
+"""M2M-100, NLLB-200 and mBART-50 as Hugging Face's own program computes them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import sentencepiece
 import torch
 from imported_models import built
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import dragoman
@@ -99,14 +100,44 @@ def m2m100(folder: Path, **settings: Any) -> Made:
     return Made(folder, model, codes, {piece: row for row, piece in enumerate(pieces)})
 
 
-@pytest.fixture(scope="module", params=["nllb", "m2m100"])
+def mbart50(folder: Path, **settings: Any) -> Made:
+    """mBART-50, with the files of its own tokenizer, whose languages are always the same."""
+    spm = trained_spm()
+    processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
+    pieces = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(len(processor))]
+    tokenizer = transformers.MBart50Tokenizer(vocab=pieces)
+    tokenizer.save_pretrained(folder)
+    (folder / "sentencepiece.bpe.model").write_bytes(spm)
+    torch.manual_seed(1)
+    config = transformers.MBartConfig(
+        **{
+            "vocab_size": len(tokenizer), "d_model": 16, "encoder_layers": 2, "decoder_layers": 2,
+            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 24,
+            "decoder_ffn_dim": 24, "max_position_embeddings": 64, "init_std": 0.3,
+            "scale_embedding": True, "decoder_start_token_id": 2, **settings,
+        }
+    )  # fmt: skip
+    model = transformers.MBartForConditionalGeneration(config).eval()
+    with torch.no_grad():  # the norms and the bias are not random
+        model.final_logits_bias.normal_()
+        for module in model.modules():
+            if isinstance(module, torch.nn.LayerNorm):
+                module.weight.uniform_(0.5, 2)
+                module.bias.normal_()
+    model.save_pretrained(folder)
+    rows = {piece: row for row, (piece, _) in enumerate(pieces, 1) if row > 3}
+    return Made(folder, model, tokenizer.lang_code_to_id, rows)
+
+
+@pytest.fixture(scope="module", params=["nllb", "m2m100", "mbart50"])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    make = {"nllb": nllb, "m2m100": m2m100}[request.param]
+    make = {"nllb": nllb, "m2m100": m2m100, "mbart50": mbart50}[request.param]
     return make(tmp_path_factory.mktemp("m2m") / "model")
 
 
 def pair(made: Made) -> tuple[str, str]:
-    return ("eng_Latn", "deu_Latn") if "eng_Latn" in made.codes else ("en", "de")
+    names = [("eng_Latn", "deu_Latn"), ("en_XX", "de_DE"), ("en", "de")]
+    return next((pair for pair in names if pair[0] in made.codes), names[-1])
 
 
 def theirs(made: Made, source: list[int], language: str, target: list[int]) -> Tensor:
@@ -117,7 +148,7 @@ def theirs(made: Made, source: list[int], language: str, target: list[int]) -> T
 
 
 def test_logits_are_those_of_the_original(made: Made) -> None:
-    read = importer_from("huggingface-m2m100").read(made.folder, (None, None))
+    read = importer_of(made.folder).read(made.folder, (None, None))
     model, vocabulary = built(read), read.vocabularies.target
     from_, into = pair(made)
     tags = vocabulary.ids([f"<2{into}>", f"<2{from_}>"])
@@ -146,11 +177,13 @@ def test_logits_are_those_of_the_original(made: Made) -> None:
 def test_greedy_texts_are_those_of_the_original(made: Made, tmp_path: Path) -> None:
     from_, into = pair(made)
     report = import_model(made.folder, tmp_path / "ours")
-    assert report.toolkit == "huggingface-m2m100"
+    kinds = {"m2m_100": "huggingface-m2m100", "mbart": "huggingface-mbart"}
+    assert report.toolkit == kinds[made.model.config.model_type]
     names = {row: piece for piece, row in made.rows.items()}
     never = [
         [row] for row in range(made.model.config.vocab_size) if row not in names or row in {0, 1, 3}
     ]
+    cut = made.model.generation_config.forced_eos_token_id is not None  # by the end symbol
     expected = []
     spm = sentencepiece.SentencePieceProcessor(str(made.folder / "sentencepiece.bpe.model"))
     for text in SOURCES:
@@ -158,7 +191,7 @@ def test_greedy_texts_are_those_of_the_original(made: Made, tmp_path: Path) -> N
         with torch.inference_mode():
             (found,) = made.model.generate(
                 torch.tensor([source]), forced_bos_token_id=made.codes[into], num_beams=1,
-                do_sample=False, max_length=14, bad_words_ids=never,
+                do_sample=False, max_length=14 + cut, bad_words_ids=never,
             )  # fmt: skip
         pieces = [names[int(row)] for row in found[2:] if int(row) != 2]
         expected.append(spm.decode(pieces))
@@ -167,6 +200,88 @@ def test_greedy_texts_are_those_of_the_original(made: Made, tmp_path: Path) -> N
         assert (
             translator.translate(SOURCES, beam=1, maximum_length=12, degenerate="keep") == expected
         )
+
+
+class TestMbart:
+    @pytest.mark.parametrize("scaled", [True, False])
+    def test_every_position_is_the_same(self, tmp_path: Path, scaled: bool) -> None:
+        """Sources and targets may fill the tables, of which the tag of the target takes a place."""
+        made = mbart50(tmp_path / "x", max_position_embeddings=12, scale_embedding=scaled)
+        read = importer_of(made.folder).read(made.folder, (None, None))
+        model, vocabulary = built(read), read.vocabularies.target
+        assert model.position_limit == 11
+        pieces = sorted(made.rows)[:9]
+        ours = vocabulary.ids(pieces)
+        tags = vocabulary.ids(["<2ko_KR>", "<2de_DE>"])
+        source = torch.tensor([[*tags, *ours, EOS]])
+        with torch.inference_mode():
+            memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+            inputs = torch.tensor([[BOS, *ours, ours[0]]])
+            found = model.logits(model.decode(inputs, memory, model.start(memory))[0])[0]
+        target = [made.rows[piece] for piece in [*pieces, pieces[0]]]
+        expected = theirs(made, made.source("de_DE", pieces), "ko_KR", target)
+        columns = ours, [made.rows[piece] for piece in pieces]
+        torch.testing.assert_close(
+            found[:, columns[0]], expected[:, columns[1]], atol=1e-4, rtol=1e-4
+        )
+
+    def test_languages_need_not_be_listed(self, tmp_path: Path) -> None:
+        made = mbart50(tmp_path / "x")
+        listed = importer_of(made.folder).read(made.folder, (None, None)).config
+        for file in ("tokenizer_config.json", "tokenizer.json"):
+            (made.folder / file).unlink()
+        read = importer_of(made.folder).read(made.folder, (None, None))
+        assert read.config == listed
+        names = [direction.target_language for direction in listed.directions]
+        assert names == sorted(made.codes, key=made.codes.__getitem__)
+        (number,) = read.vocabularies.source.ids(["<2ko_KR>"])
+        torch.testing.assert_close(
+            read.weights["source_embedding.weight"][number],
+            made.model.model.shared.weight[made.codes["ko_KR"]],
+        )
+
+    @pytest.mark.parametrize(
+        ("file", "values", "problem"),
+        [
+            ("config.json", {"decoder_start_token_id": 63}, "this is mBART-25"),
+            ("tokenizer_config.json", {"tokenizer_class": "MBartTokenizer"}, "this is mBART-25"),
+            ("config.json", {"normalize_embedding": False}, "normalize_embedding: false is not"),
+            ("generation_config.json", {"forced_bos_token_id": 9}, "9 begins every output"),
+            ("config.json", {"vocab_size": 99}, "number 1[0-9]{2} pieces, the model has 99"),
+        ],
+    )
+    def test_what_another_model_has_is_refused(
+        self, tmp_path: Path, file: str, values: dict[str, object], problem: str
+    ) -> None:
+        made = mbart50(tmp_path / "x")
+        path = made.folder / file
+        (made.folder / "generation_config.json").write_text("{}")
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+        with pytest.raises((ConfigError, DataError), match=problem):
+            import_model(made.folder, tmp_path / "ours")
+        assert not (tmp_path / "ours").exists()
+
+    @pytest.mark.parametrize(
+        ("name", "problem"),
+        [
+            ("model.encoder.layernorm_embedding.weight", "layernorm_embedding.weight"),
+            ("model.decoder.embed_positions.weight", "embed_positions.weight"),
+        ],
+    )
+    def test_a_lacking_weight_is_named(self, tmp_path: Path, name: str, problem: str) -> None:
+        made = mbart50(tmp_path / "x")
+        file = made.folder / "model.safetensors"
+        weights = load_file(file)
+        del weights[name]
+        save_file(weights, file)
+        with pytest.raises(DataError, match=problem):
+            import_model(made.folder, tmp_path / "ours")
+
+    def test_short_codes_mean_the_models_own(self, tmp_path: Path) -> None:
+        made = mbart50(tmp_path / "x")
+        import_model(made.folder, tmp_path / "ours")
+        with dragoman.load(tmp_path / "ours", source_language="en", target_language="ko") as ours:
+            assert ours.tags == ("<2ko_KR>", "<2en_XX>")
 
 
 @pytest.fixture(scope="module")

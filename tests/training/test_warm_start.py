@@ -155,6 +155,11 @@ def test_one_matrix_may_become_three_and_not_the_other_way(tmp_path: Path) -> No
         ({"d_ff": 7}, ("embeddings",), None),
         ({"d_model": 12}, ("embeddings",), "d_model 10, here 12"),
         ({"scale_embeddings": False}, ("embeddings",), "scale_embeddings True, here False"),
+        (
+            {"normalize_embeddings": True},
+            ("embeddings",),
+            "normalize_embeddings False, here True",
+        ),
         ({"dropout": 0.4, "attention_dropout": 0.2}, None, None),
         ({"window": 3, "global_positions": 1}, None, None),
         ({"sparsity": "strided"}, None, "sparsity none, here strided"),

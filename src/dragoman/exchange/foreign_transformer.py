@@ -26,6 +26,7 @@ from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabularies
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered
 
 SIDES = ("encoder", "decoder")
+_OURS = {"encoder": "source", "decoder": "target"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,8 @@ class LayerNames:
     """Of the normalisations of an encoder layer, in the order of its sublayers."""
     decoder_norms: tuple[str, ...]
     final_norm: str = "{side}.layer_norm"
+    embedding_norm: str = "{side}.layernorm_embedding"
+    """Of the sum of embedding and position, if it is normalised."""
 
     def place(self, side: str, number: int) -> str:
         """The name of a layer of the encoder or the decoder."""
@@ -306,10 +309,13 @@ class ForeignTransformer(ABC):
         )
 
     def _stack(self, model: TransformerConfig) -> dict[str, Tensor]:
-        """The weights of all layers and the final normalisations, under our names."""
+        """The weights of all layers and other normalisations, under our names."""
         gated = model.feed_forward.activation == "swiglu"
         weights: dict[str, Tensor] = {}
         for side, count in zip(SIDES, (model.encoder_layers, model.decoder_layers), strict=True):
+            if model.embedding.normalize_embeddings:
+                there = self.names.embedding_norm.format(side=side)
+                weights |= self.weights.layer(there, f"{_OURS[side]}_embedding.norm")
             if model.residual.ends_normalised:
                 final = self.names.final_norm.format(side=side)
                 weights |= self.weights.layer(final, f"{side}_norm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ LAYER_NAMES = replace(
     encoder_layer="model.encoder.layers.{number}",
     decoder_layer="model.decoder.layers.{number}",
     final_norm="model.{side}.layer_norm",
+    embedding_norm="model.{side}.layernorm_embedding",
 )
 
 _FORCED = ("forced_bos_token_id", "forced_decoder_ids")
@@ -94,6 +95,20 @@ class HuggingfaceOptions(ForeignOptions):
         if (directory / GENERATION_FILE).is_file():
             values |= read_object(directory / GENERATION_FILE)
         return cls(values, path, prefix="")
+
+    def require(self, expected: Mapping[str, bool], model: str) -> None:
+        """Refuse switches that the class ``model`` does not read, and that mean another function.
+
+        Args:
+            expected: what it computes, by the names of the switches.
+            model: its name.
+        """
+        for name, value in expected.items():
+            if self.of_type(name, bool, value) is not value:
+                raise ConfigError(
+                    f"{self.where}: {name}: {str(not value).lower()} is not what {model} "
+                    "computes, so that it cannot be imported"
+                )
 
     def settings(self) -> dict[str, Any]:
         """Sizes and choices of a Transformer as BART's, by the fields of our configuration."""
@@ -180,6 +195,12 @@ class HuggingfaceOptions(ForeignOptions):
         words = banned if isinstance(banned, list) else []
         if others := [word for word in words if word not in [[symbol] for symbol in never]]:
             yield f"bad_words_ids: {others!r:.40}"
+
+
+def model_type(directory: Path) -> object:
+    """The kind of a model, as its configuration names it; None without a configuration."""
+    file = directory / CONFIG_FILE
+    return read_object(file).get("model_type") if file.is_file() else None
 
 
 def weights_in(directory: Path) -> ForeignWeights:

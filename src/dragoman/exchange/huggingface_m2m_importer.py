@@ -1,18 +1,22 @@
-"""Importing M2M-100 and NLLB-200, translation models of a hundred and two hundred languages.
+"""Importing M2M-100, NLLB-200 and mBART-50, translation models of many languages.
 
-Fan et al. 2020, arXiv:2010.11125; NLLB Team 2022, arXiv:2207.04672; both are Hugging Face's
+Fan et al. 2020, arXiv:2010.11125, and NLLB Team 2022, arXiv:2207.04672, are Hugging Face's
 M2M100ForConditionalGeneration.  The model normalises before each sublayer, has biases everywhere
-but in the output, and fairseq's sinusoids.  A source begins with the code of its language, an
-output with the end symbol and the code of the language to write: here both are tags of the source.
+but in the output, and fairseq's sinusoids.  mBART-50 (Tang et al. 2020, arXiv:2008.00401), Hugging
+Face's MBartForConditionalGeneration, has learned positions in their place, normalises embeddings,
+and has one more number per target piece (``final_logits_bias``).
+
+A source begins with the code of its language, an output with the end symbol and the code of the
+language to write: here both are tags of the source.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from typing_extensions import override
@@ -20,18 +24,19 @@ from typing_extensions import override
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import numbered_from_zero, read_bytes, read_object
 from dragoman.exchange.foreign_transformer import (
+    SIDES,
     ForeignSides,
     ForeignTransformer,
     PieceMatrices,
     Positions,
 )
 from dragoman.exchange.huggingface_files import (
-    CONFIG_FILE,
     LAYER_NAMES,
     TOKENIZER_FILE,
     VOCABULARY_FILE,
     HuggingfaceOptions,
     licence_in,
+    model_type,
     weights_in,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
@@ -54,8 +59,9 @@ _SPECIAL = Special("<pad>", "<unk>", "</s>", "</s>")
 _FAIRSEQ_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 _NEVER = ("<s>", "<mask>")  # in no text and no output
 _SPM_FIRST = 3  # sentencepiece's own special pieces, in another order
-_CODE = re.compile(r"__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3})")
-"""A piece that names a language: ``__de__`` of M2M-100, ``deu_Latn`` of NLLB."""
+_CODE = re.compile(r"__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2})")
+"""A piece that names a language: ``__de__`` of M2M-100, ``deu_Latn`` of NLLB, ``de_DE`` of
+mBART-50."""
 _FIRST_POSITION = 2
 _UNLISTED = {
     "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga "
@@ -66,23 +72,50 @@ _UNLISTED = {
 }
 """Languages by the tokenizer's ``language_codes``, in the order of their rows; newer files do not
 list them."""
+_MBART_CODES = (
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
+    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL "
+    "hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN "
+    "th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
+)
+"""In the order of their rows; the tokenizer of mBART-50 has them even if no file lists them."""
+_MBART_END = 2
+_MBART_REQUIRED = {
+    "normalize_before": True,
+    "normalize_embedding": True,
+    "add_final_layer_norm": True,
+    "static_position_embeddings": False,
+}
+"""Switches in older files, with the only values that MBartForConditionalGeneration has."""
 
 
 class HuggingfaceM2MImporter(Importer):
     """Reads a directory of M2M100ForConditionalGeneration with its sentencepiece model."""
 
     name = "huggingface-m2m100"
+    kind, model = "m2m_100", "M2M100ForConditionalGeneration"
+    codes: ClassVar[str] = ""
+    """Codes of the languages, if the tokenizer has them whatever its files list."""
 
     @override
     def recognises(self, path: Path) -> bool:
-        return all((path / name).is_file() for name in (CONFIG_FILE, SPM_FILE))
+        return (path / SPM_FILE).is_file() and model_type(path) == self.kind
+
+    def transformer(self, path: Path, options: HuggingfaceOptions) -> type[_M2MTransformer]:
+        """The kind of Transformer that a directory has.
+
+        Raises:
+            ConfigError: its function is another one.
+        """
+        return _M2MTransformer
 
     @override
     def read(self, path: Path, languages: Languages) -> ForeignModel:
-        options = HuggingfaceOptions.of(path, "m2m_100")
-        codes, sides = _sides(path, options.of_type("vocab_size", int))
+        options = HuggingfaceOptions.of(path, self.kind)
+        transformer = self.transformer(path, options)
+        codes, sides = _sides(path, options.of_type("vocab_size", int), self.codes)
         options = _without_forced_code(options, set(codes.values()))
-        theirs = _M2MTransformer(weights_in(path), sides, options)
+        theirs = transformer(weights_in(path), sides, options)
         rows = sides.numbered[1].rows
         search, notes = options.search([rows[piece] for piece in (PAD, UNK, BOS)])
         names = [_language(code) for code in codes]
@@ -99,10 +132,32 @@ class HuggingfaceM2MImporter(Importer):
             config=config,
             vocabularies=found.vocabularies,
             weights=found.weights,
-            origin=options.origin("M2M100ForConditionalGeneration", path),
+            origin=options.origin(self.model, path),
             licence=licence_in(path),
             notes=found.notes,
         )
+
+
+class HuggingfaceMbartImporter(HuggingfaceM2MImporter):
+    """Reads a directory of MBartForConditionalGeneration with the tokenizer of mBART-50."""
+
+    name = "huggingface-mbart"
+    kind, model = "mbart", "MBartForConditionalGeneration"
+    codes = _MBART_CODES
+
+    @override
+    def transformer(self, path: Path, options: HuggingfaceOptions) -> type[_M2MTransformer]:
+        options.require(_MBART_REQUIRED, self.model)
+        file = path / TOKENIZER_FILE
+        values = read_object(file) if file.is_file() else {}
+        tokenizer = values.get("tokenizer_class") or options.get("tokenizer_class")
+        start = options.of_type("decoder_start_token_id", int, _MBART_END)
+        if start != _MBART_END or str(tokenizer).startswith("MBartTokenizer"):
+            raise ConfigError(
+                f"{options.where}: this is mBART-25, which reads the language behind the source "
+                "and has it in place of the symbol that begins outputs; only mBART-50 is imported"
+            )
+        return _MbartTransformer
 
 
 @dataclass
@@ -155,7 +210,36 @@ class _M2MTransformer(ForeignTransformer):
         return ()
 
 
-def _sides(path: Path, size: int) -> tuple[dict[str, int], ForeignSides]:
+@dataclass
+class _MbartTransformer(_M2MTransformer):
+    @override
+    def matrices(self) -> PieceMatrices:
+        bias = self.weights.optional("final_logits_bias")
+        return replace(super().matrices(), bias=None if bias is None else bias.reshape(-1))
+
+    @override
+    def settings(self, d_model: int) -> dict[str, Any]:
+        scaled = self.options.of_type("scale_embedding", bool, False)
+        settings = {"scale_embeddings": scaled, "normalize_embeddings": True}
+        return {**super().settings(d_model), **settings}
+
+    @override
+    def positions(self, d_model: int) -> Positions:
+        names = [f"model.{side}.embed_positions.weight" for side in SIDES]
+        tables = [self.weights.table(name, d_model) for name in names]
+        end = min(map(len, tables))
+        # A source here has the tag of the target language at its first place, which is not read.
+        source, target = tables[0][_FIRST_POSITION - 1 : end - 1], tables[1][_FIRST_POSITION:end]
+        # A target has the begin symbol in front of that tag, beside max_positions.
+        settings = {"positions": "learned", "max_positions": end - _FIRST_POSITION - 1}
+        return Positions(settings, [source, target])
+
+    @override
+    def leave_out(self) -> Sequence[str]:
+        return ()
+
+
+def _sides(path: Path, size: int, always: str) -> tuple[dict[str, int], ForeignSides]:
     """The codes of languages with their rows, and the vocabulary of both sides."""
     file = path / SPM_FILE
     model = read_bytes(file)
@@ -163,7 +247,7 @@ def _sides(path: Path, size: int) -> tuple[dict[str, int], ForeignSides]:
     if ids is None:  # NLLB: the pieces in their order, behind those of fairseq
         pieces = pieces_of(model, str(file))[_SPM_FIRST:]
         ids = {piece: row for row, piece in enumerate((*_FAIRSEQ_FIRST, *pieces))}
-    codes = _codes(path, len(ids))
+    codes = _codes(path, len(ids), always)
     ids |= codes
     if max(ids.values()) >= size:
         raise DataError(
@@ -177,13 +261,15 @@ def _sides(path: Path, size: int) -> tuple[dict[str, int], ForeignSides]:
     return codes, ForeignSides((numbered, numbered), (size, size))
 
 
-def _codes(path: Path, known: int) -> dict[str, int]:
-    """The codes of languages with their rows, from whichever file has them."""
+def _codes(path: Path, known: int, always: str) -> dict[str, int]:
+    """The codes of languages with their rows, from whichever file has them, or else ``always``."""
     files = (TOKENIZER_FILE, _ADDED_FILE, _WHOLE_FILE, _MAP_FILE)
     for file in (path / name for name in files if (path / name).is_file()):
         added = _numbered(read_object(file), known)
         if codes := {piece: row for piece, row in added if _CODE.fullmatch(piece)}:
             return codes
+    if always:
+        return {code: row for row, code in enumerate(always.split(), known)}
     raise DataError(
         f"{path}: none of {', '.join(files)} lists the codes of its languages, such as __de__ or "
         "deu_Latn"
@@ -210,7 +296,7 @@ def _numbered(values: Mapping[str, Any], known: int) -> Iterator[tuple[str, int]
 
 
 def _language(code: str) -> str:
-    """The name of a language in its code: ``de`` in ``__de__``, ``deu_Latn`` as it is."""
+    """The name of a language in its code: ``de`` in ``__de__``, others as they are."""
     match = _CODE.fullmatch(code)
     assert match is not None, "only codes are asked for"
     return match[1] or match[2]

@@ -102,12 +102,7 @@ class HuggingfaceMarianImporter(Importer):
 class _Settings(HuggingfaceOptions):
     def model(self) -> TransformerConfig:
         """Our configuration of the same model."""
-        for name, expected in _REQUIRED.items():
-            if self.of_type(name, bool, expected) is not expected:
-                raise ConfigError(
-                    f"{self.where}: {name}: {str(not expected).lower()} is not what MarianMTModel "
-                    "computes, so that it cannot be imported"
-                )
+        self.require(_REQUIRED, "MarianMTModel")
         settings = {**self.settings(), "output_bias": True, "embeddings": self.sharing}
         return transformer_config(settings, self.where)
 

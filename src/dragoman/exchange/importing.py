@@ -32,6 +32,7 @@ from dragoman.text.vocabularies import Vocabulary
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
     "huggingface-m2m100": ("huggingface_m2m_importer", "HuggingfaceM2MImporter"),
+    "huggingface-mbart": ("huggingface_m2m_importer", "HuggingfaceMbartImporter"),
     "marian": ("marian_importer", "MarianImporter"),
     "fairseq": ("fairseq_importer", "FairseqImporter"),
     "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),

@@ -248,7 +248,7 @@ def _within_component(name: str, config: FamilyConfig) -> str:
 
 def _concerns(name: str, parts: Sequence[Part]) -> bool:
     """Whether weights of ``parts`` depend on the model setting ``name``."""
-    if name in {"family", "d_model", "scale_embeddings"}:
+    if name in {"family", "d_model", "scale_embeddings", "normalize_embeddings"}:
         return True
     if name == "embeddings":
         return name in parts

@@ -96,3 +96,24 @@ def test_a_family_without_the_choice_has_three() -> None:
     assert ByteNetConfig().joint_setting is None
     model: Any = FAMILIES["bytenet"](ByteNetConfig(d_model=WIDTH), 11, 11)
     assert sum(p.shape == (11, WIDTH) for p in model.parameters()) == 3
+
+
+@pytest.mark.parametrize(
+    ("normalization", "norm"), [("layer", torch.nn.LayerNorm), ("rms", torch.nn.RMSNorm)]
+)
+def test_a_normalised_sum_of_embedding_and_position(normalization: str, norm: Any) -> None:
+    choices = {"normalization": normalization, "norm_epsilon": 1e-3, "dropout": 0.0}
+    model = made("transformer", 11, 11, positions="learned", normalize_embeddings=True, **choices)
+    plain = made("transformer", 11, 11, positions="learned", **choices)
+    added = model.state_dict().keys() - plain.state_dict().keys()
+    assert {name.rpartition(".")[0] for name in added} == {
+        "source_embedding.norm",
+        "target_embedding.norm",
+    }
+    ids = torch.tensor([[3, 1, 4]])
+    for ours, without in zip(
+        (model.source_embedding, model.target_embedding),
+        (plain.source_embedding, plain.target_embedding),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours(ids, 2), norm(WIDTH, eps=1e-3)(without(ids, 2)))

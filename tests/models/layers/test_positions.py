@@ -22,6 +22,9 @@ from dragoman.models.layers.positions import (
     added_positions,
     sinusoids,
 )
+from dragoman.models.layers.sublayers import ResidualConfig
+
+_PLAIN = ResidualConfig(dropout=0.0)
 
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -97,7 +100,7 @@ def test_turned_products_depend_on_the_distance_alone() -> None:
 def test_learned_positions_begin_as_large_as_embeddings() -> None:
     """Smaller, they are noise beside them; and Adam would take long to make them larger."""
     torch.manual_seed(1)
-    embedding = Embedding(11, 64, PositionalEncodingConfig(positions="learned"), 0.0)
+    embedding = Embedding(11, 64, PositionalEncodingConfig(positions="learned"), _PLAIN)
     ids = torch.arange(11).unsqueeze(0)
     found = embedding(ids, start=3).squeeze(0)
     learned = embedding.positions
@@ -118,7 +121,7 @@ def test_distance_penalty(heads: int, queries: int, keys: int, first: int) -> No
 
 def test_embeddings_without_scale_have_positions_without_scale() -> None:
     learned = PositionalEncodingConfig(positions="learned")
-    embedding = Embedding(11, 6, learned, 0.0, EmbeddingConfig(scale_embeddings=False))
+    embedding = Embedding(11, 6, learned, _PLAIN, EmbeddingConfig(scale_embeddings=False))
     assert isinstance(embedding.positions, LearnedPositions)
     found = embedding(torch.arange(4).unsqueeze(0), start=2).squeeze(0)
     torch.testing.assert_close(found, embedding.weight[:4] + embedding.positions.table[2:6])

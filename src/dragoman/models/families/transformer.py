@@ -114,12 +114,11 @@ class TransformerConfig(FamilyConfig):
         return self.d_model
 
     @property
-    def source_positions(self) -> PositionalEncodingConfig:
-        """Positions of the source: those before a tag that only the decoder reads do not count."""
+    def side_positions(self) -> tuple[PositionalEncodingConfig, PositionalEncodingConfig]:
+        """Positions of source and target."""
         encoding = self.positional_encoding
-        if self.tags.language_tags != "decoder_second" or not encoding.first_position:
-            return encoding
-        return encoding.model_copy(update={"first_position": encoding.first_position - 1})
+        told_second = self.tags.language_tags == "decoder_second"
+        return encoding.beside_a_second_tag() if told_second else (encoding, encoding)
 
     @property
     def position_limit(self) -> int | None:
@@ -261,13 +260,15 @@ class Transformer(ProjectedModel):
                 pieces,
                 config.d_model,
                 positions,
-                config.residual.dropout,
+                config.residual,
                 config.embedding,
                 begins_empty=begins_empty,
             )
-            for pieces, positions, begins_empty in (
-                (source_vocabulary, config.source_positions, False),
-                (target_vocabulary, config.positional_encoding, config.begin == "zeros"),
+            for pieces, positions, begins_empty in zip(
+                (source_vocabulary, target_vocabulary),
+                config.side_positions,
+                (False, config.begin == "zeros"),
+                strict=True,
             )
         )
         self.output = output_layer(

@@ -213,8 +213,8 @@ class Layer(nn.Module):
 
 
 def _embedding(config: TransformerLMConfig, pieces: int) -> Embedding:
-    dropout = config.residual.dropout
-    return Embedding(pieces, config.d_model, config.positional_encoding, dropout, config.embedding)
+    positions, residual = config.positional_encoding, config.residual
+    return Embedding(pieces, config.d_model, positions, residual, config.embedding)
 
 
 def attend_after(

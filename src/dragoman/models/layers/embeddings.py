@@ -14,6 +14,7 @@ from torch.nn import functional
 from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import PositionalEncodingConfig, added_positions
+from dragoman.models.layers.sublayers import ResidualConfig, normalization
 
 Sharing = Literal["shared", "target", "separate"]
 """shared: one matrix for source, target and output; target: one for target and output; separate:
@@ -26,6 +27,8 @@ class EmbeddingConfig(Config):
     scale_embeddings: bool = True
     """Whether embeddings, and learned positions with them, are multiplied by sqrt(d_model) (the
     paper, section 3.4)."""
+    normalize_embeddings: bool = False
+    """Whether the sum of embedding and position is normalised, as in mBART; not in the paper."""
     output_bias: bool = False
     """Whether the score of each target piece has a bias; not in the paper."""
 
@@ -62,6 +65,7 @@ def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: n
 class Embedding(nn.Module):
     """``E[id] * sqrt(d_model) + position``, then dropout (sections 3.4, 3.5 and 5.4).
 
+    With ``normalize_embeddings``, the sum is normalised before dropout.
     Learned positions are multiplied by ``sqrt(d_model)`` if embeddings are, see
     :class:`EmbeddingConfig`.
 
@@ -69,8 +73,8 @@ class Embedding(nn.Module):
         pieces: rows of E.
         d_model: width.
         positions: kind of the added vectors, if any.
-        dropout: on the sum.
-        config: whether embeddings are scaled.
+        residual: dropout on the sum, and the kind of its normalisation.
+        config: whether embeddings are scaled, and their sum with positions normalised.
         begins_empty: position 0 has zeros in place of an embedding.
     """
 
@@ -79,7 +83,7 @@ class Embedding(nn.Module):
         pieces: int,
         d_model: int,
         positions: PositionalEncodingConfig,
-        dropout: float,
+        residual: ResidualConfig,
         config: EmbeddingConfig = _PAPERS,
         *,
         begins_empty: bool = False,
@@ -88,7 +92,10 @@ class Embedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(pieces, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
         self.positions = added_positions(d_model, positions, config.scale(d_model))
-        self.dropout = Dropout(dropout)
+        self.norm = (
+            normalization(d_model, residual) if config.normalize_embeddings else nn.Identity()
+        )
+        self.dropout = Dropout(residual.dropout)
         self.scale = config.scale(d_model)
         self.begins_empty = begins_empty
 
@@ -100,4 +107,4 @@ class Embedding(nn.Module):
             vectors = vectors * later.unsqueeze(1)
         if self.positions is not None:  # (rows, length, d_model) + (length, d_model)
             vectors = vectors + self.positions(start, ids.shape[1])
-        return self.dropout(vectors)
+        return self.dropout(self.norm(vectors))

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
@@ -61,6 +62,18 @@ class PositionalEncodingConfig(Config):
     def limit(self) -> int | None:
         """Number of learned positions; None for the others, which have no limit."""
         return self.max_positions if self.positions == "learned" else None
+
+    def beside_a_second_tag(self) -> tuple[Self, Self]:
+        """Positions of source and target if a tag of the source is the decoder's second input.
+
+        Its place in the source does not count: sinusoids begin one earlier.  Learned positions have
+        one more on both sides, for that place and for the begin symbol in front of the tag.
+        """
+        if self.positions == "learned":
+            longer = self.model_copy(update={"max_positions": self.max_positions + 1})
+            return longer, longer
+        earlier = max(self.first_position - 1, 0)
+        return self.model_copy(update={"first_position": earlier}), self
 
 
 def sinusoids(

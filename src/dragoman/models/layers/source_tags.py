@@ -10,7 +10,7 @@ takes its place in the source.  The decoder's first input then names the languag
 
 With ``language_tags: decoder_second`` it is the decoder's second input, behind the begin symbol,
 and the encoder does not see it at all (M2M-100, Fan et al. 2020, arXiv:2010.11125, and NLLB, NLLB
-Team 2022, arXiv:2207.04672).
+Team 2022, arXiv:2207.04672; mBART-50, Tang et al. 2020, arXiv:2008.00401).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class LanguageTagsConfig(Config):
     language_tags: Literal["encoder", "decoder", "decoder_second"] = Field("encoder")
     """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
     encoder, or the decoder in place of its begin symbol, so that what the encoder reads does not
-    depend on the target language, or behind it, as in M2M-100 and NLLB. The last two need a joint
-    vocabulary."""
+    depend on the target language, or behind it, as in M2M-100, NLLB and mBART-50. The last two need
+    a joint vocabulary."""
 
     @property
     def moves(self) -> bool:
