@@ -40,6 +40,7 @@ from dragoman.exchange.huggingface_files import (
     weights_in,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.saved.directions import check_language
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabularies import BOS, PAD, UNK
@@ -123,7 +124,7 @@ class HuggingfaceM2MImporter(Importer):
         config = found.config.model_copy(
             update={
                 "source_language": "source",
-                "target_language": _chosen(languages[1], names) or "target",
+                "target_language": languages[1] or "target",
                 "directions": _directions(languages, names),
                 "names_source": True,
             }
@@ -302,18 +303,11 @@ def _language(code: str) -> str:
     return match[1] or match[2]
 
 
-def _chosen(language: str | None, names: Sequence[str]) -> str | None:
-    if language is not None and language not in names:
-        raise ConfigError(
-            f"the model has no language {language}; its languages are {', '.join(names)}"
-        )
-    return language
-
-
 def _directions(languages: Languages, names: Sequence[str]) -> tuple[Direction, ...]:
     """A direction into each language, from any."""
     for language in languages:
-        _chosen(language, names)
+        if language is not None:
+            check_language(language, names)
     return tuple(
         Direction(source_language="source", target_language=name, tags=(language_tag(name),))
         for name in names

@@ -20,6 +20,7 @@ from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.architectures import architecture
 from dragoman.exchange.hub import fetch, is_hub_name
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.trimming import Trimming, trimmed
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
@@ -67,6 +68,7 @@ def import_model(
     *,
     toolkit: str | None = None,
     languages: Languages = (None, None),
+    trimming: Trimming | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> ImportReport:
     """Write a model of another toolkit as a model directory of our own.
@@ -77,11 +79,14 @@ def import_model(
         output: a directory that does not exist.
         toolkit: one of :data:`IMPORTERS`; recognised if not given.
         languages: of source and target, where the files do not say them; they win.
+        trimming: text whose pieces alone the model keeps; all pieces if not given.
         tell: called with a line about what is being done.
     """
     for language in languages:
         if language is not None and not _LANGUAGE.fullmatch(language):
             raise ConfigError(f"{language!r:.80} is {_NO_LANGUAGE}")
+    if trimming is not None:
+        trimming.check()
     with new_output(output, "name a directory that does not"):
         fetched = fetch(str(path), tell) if is_hub_name(path) else None
         path = path if fetched is None else fetched.path
@@ -93,6 +98,9 @@ def import_model(
         if fetched is not None:
             origin = f"{found.origin}, from hf:{fetched.name} at revision {fetched.revision}"
             found = replace(found, origin=origin, licence=found.licence or fetched.licence)
+        if trimming is not None:
+            tell(f"trimming to the pieces of {', '.join(map(str, trimming.text))}")
+            found = trimmed(found, trimming)
         return _write(found, path, output, importer.name)
 
 

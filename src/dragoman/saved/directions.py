@@ -153,11 +153,13 @@ def source_tags(
         tags: the tags in front.
 
     Raises:
-        ConfigError: the model needs a language, and it is not given, or unknown.
+        ConfigError: the model needs both languages, and only one is given, or one is unknown.
     """
     told = sum(LANGUAGE_TAG.fullmatch(tag) is not None for tag in tags)
     if not config.names_source or told > 1:
         return ()
+    if language is None and not told:
+        return ()  # each source may begin with the tags of both
     if language is None or not told:
         side, option = ("target", "--to") if language is not None else ("source", "--from")
         raise ConfigError(
@@ -202,6 +204,15 @@ def own_name(config: SavedConfig, language: str) -> str:
         if len(found) == 1:
             return found[0]
     return language
+
+
+def check_language(language: str, names: Sequence[str]) -> None:
+    """Check that a language is among a model's languages."""
+    if language not in names:
+        raise ConfigError(
+            f"the model has no language {language}; its languages are {', '.join(names)}"
+            f"{meant(language, names)}"
+        )
 
 
 def check_source(config: SavedConfig, language: str) -> None:

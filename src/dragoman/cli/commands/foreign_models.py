@@ -63,6 +63,11 @@ joeynmt | opennmt | sockeye | argos as toolkit
         Source language, if the files do not say it.
     --to-language TAG
         Target language, if the files do not say it.
+    --languages TAG,TAG
+        With --text: keep only these languages of a model of many.
+    --text FILE...: PATH
+        Keep only the pieces of the vocabulary that this text in the model's languages is split
+        into, which makes a model of many languages smaller; may be repeated.
     --output MODEL: PATH required
         Model to create.
 """)
@@ -74,6 +79,8 @@ def import_foreign(
     to_language: str | None,
     output: Path,
     *,
+    languages: str | None,
+    text: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """Write a model of another toolkit as a model of your own.
@@ -91,13 +98,23 @@ def import_foreign(
       dragoman import opus-mt-en-de --output models/en-de
       dragoman import checkpoints/ --from fairseq --from-language en --to-language de \\
         --output models/en-de
+      dragoman import hf:facebook/nllb-200-distilled-600M --languages en,ko --text train.en \\
+        --text train.ko --output models/nllb-en-ko
     """
     from dragoman.exchange.importing import import_model
+    from dragoman.exchange.trimming import Trimming
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
-    languages = from_language, to_language
-    report = import_model(path, output, toolkit=toolkit, languages=languages, tell=tell)
+    names = [name.strip() for name in (languages or "").split(",") if name.strip()]
+    report = import_model(
+        path,
+        output,
+        toolkit=toolkit,
+        languages=(from_language, to_language),
+        trimming=Trimming(text, names) if text or names else None,
+        tell=tell,
+    )
     if as_json:
         print_json({"output": str(output), **asdict(report)})
         return

@@ -7,7 +7,7 @@ The importers in :mod:`dragoman.exchange` read the files and pass their content 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -20,9 +20,10 @@ from dragoman.text.tags import is_tag
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SentencePieces, SubwordNmt
-from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE, Vocabulary
+from dragoman.text.vocabularies.vocabulary import EOS, UNKNOWN_SURFACE, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 _WRITTEN = "#version: 0.2"  # in this format, the last piece of a word marks its end
 
@@ -125,6 +126,66 @@ def dictionary_over_words(
     """A dictionary of words, or of pieces that subword-nmt makes of them."""
     names, rows = _order(ids, special, where, tags or {})
     return Numbered(_listed(names, tags, splitting, where), rows)
+
+
+def limited_to(
+    vocabulary: Vocabulary, kept: Collection[int], unknown: Collection[str] = ()
+) -> Numbered:
+    """A vocabulary with only some of its pieces, as a list; rows are ids of the larger one.
+
+    The special pieces and those for bytes always stay.  Text whose pieces are all kept is split as
+    before: merges still go through pieces that are left out, and a left-out piece at their end is
+    split again.
+
+    Args:
+        vocabulary: the larger vocabulary.
+        kept: ids there.
+        unknown: strings that it splits text into without having pieces for them, and which are not
+            to be split further.
+
+    Raises:
+        MissingExtraError: protobuf is not installed.
+    """
+    pieces = vocabulary.pieces(range(len(vocabulary)))
+    rows = [i for i, piece in enumerate(pieces) if i <= EOS or i in kept or _BYTE.fullmatch(piece)]
+    names = [pieces[i] for i in rows]
+    there = {*names, *unknown}
+    tags: Sequence[str] = ()
+    splitting: SentencePieces | SubwordNmt
+    if isinstance(vocabulary, ListedVocabulary):
+        tags, splitting = vocabulary.content.tags, vocabulary.content.splitting
+    else:  # sentencepiece itself finds its symbols, also within words
+        assert vocabulary.sentencepiece is not None, "the other kind is a sentencepiece model"
+        splitting = SentencePieces.of(vocabulary.sentencepiece)
+    content = PieceList(
+        pieces=tuple(names),
+        tags=tuple(tag for tag in tags if tag in there),
+        splitting=_limited(splitting, there),
+    )
+    return Numbered(ListedVocabulary(content), tuple(rows))
+
+
+def _limited(
+    splitting: SentencePieces | SubwordNmt, pieces: set[str]
+) -> SentencePieces | SubwordNmt:
+    """The splitting that splits all other pieces again."""
+    if isinstance(splitting, SubwordNmt):
+        allowed = pieces.intersection(splitting.vocabulary or pieces)
+        # A copy of the object would keep the merges that it has read.
+        return SubwordNmt(**splitting.model_dump() | {"vocabulary": tuple(sorted(allowed))})
+    proto = _proto(splitting.serialized, "the vocabulary")
+    _limit(proto, pieces)
+    return SentencePieces.of(proto.SerializeToString(), lowercase=splitting.lowercase)
+
+
+def characters_of(vocabulary: Vocabulary, characters: Iterable[str]) -> Iterator[int]:
+    """Ids of the pieces that are one of these characters, perhaps with a mark of a word's end."""
+    endings = [""]
+    if isinstance(vocabulary, ListedVocabulary):
+        splitting = vocabulary.content.splitting
+        endings += [splitting.separator] if isinstance(splitting, SubwordNmt) else []
+    names = [character + ending for character in characters for ending in endings]
+    return (i for i in vocabulary.ids(names) if i > EOS)
 
 
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
