@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from command_line import call, one_error
@@ -16,7 +18,9 @@ from dragoman.core.errors import ConfigError
 from dragoman.exchange.importing import import_model, importer_of
 from dragoman.exchange.interface import ForeignModel
 from dragoman.exchange.trimming import Trimming, trimmed
+from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.vocabularies import EOS, UNK, Vocabulary
+from dragoman.text.vocabularies.piece_links import PieceTable
 
 KEPT, UNSEEN = LINES[:1], "a b c; das Wetter am See is gut"
 KINDS = [
@@ -93,6 +97,30 @@ def test_logits_of_pieces_that_stay_are_the_same(pair: Pair) -> None:
             for model, side in zip(models, (whole.vocabularies, fewer.vocabularies), strict=True)
         ]
         torch.testing.assert_close(found[1], found[0][:, columns], atol=1e-5, rtol=1e-5)
+
+
+def test_a_shortlist_keeps_the_pieces_that_stay(tmp_path: Path) -> None:
+    folder = MODELS / "huggingface_marian" / "shared"
+    whole = importer_of(folder).read(folder, (None, None))
+    vocabularies = whole.vocabularies
+    size = len(vocabularies.source)
+    shortlist = Shortlist(
+        table=PieceTable.of_lists([[i, (i + 1) % size] for i in range(size)]),
+        always=np.arange(7),
+        origin=ShortlistOrigin(
+            fingerprints=vocabularies.fingerprints, likeliest=2, frequent=3, text="text", pairs=1
+        ),
+    )
+    text = write(tmp_path / "text", [vocabularies.source.decode(range(8, size // 2))])
+    fewer = trimmed(replace(whole, shortlist=shortlist), Trimming([text]))
+    assert fewer.shortlist is not None
+    assert fewer.shortlist.origin.fingerprints == fewer.vocabularies.fingerprints
+    target = fewer.vocabularies.target
+    for piece, name in enumerate(names(fewer.vocabularies.source)):
+        before = names(vocabularies.target)
+        wanted = {before[i] for i in shortlist.table.of(before.index(name))} & set(names(target))
+        assert set(target.pieces(fewer.shortlist.table.of(piece))) == wanted
+    assert set(target.pieces(fewer.shortlist.always)) == set(before[:7]) & set(names(target))
 
 
 def test_a_trimmed_model_translates_as_before_where_it_can(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,7 @@ def read_lexical_shortlist(path: Path, sides: ForeignSides) -> Shortlist:
         lists.append(sorted(ours[piece] for piece in theirs if piece in ours))
     frequent = (ours[row] for row in range(min(first, sides.sizes[1])) if row in ours)
     return Shortlist(
-        table=PieceTable(np.cumsum([0, *map(len, lists)]), _ints(list(chain.from_iterable(lists)))),
+        table=PieceTable.of_lists(lists),
         always=_ints(sorted({PAD, UNK, BOS, EOS, *frequent})),
         origin=ShortlistOrigin(
             fingerprints=sides.vocabularies.fingerprints,

@@ -13,14 +13,18 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.interface import ForeignModel
 from dragoman.exchange.weight_layout import with_rows
 from dragoman.saved.directions import check_language, own_name, target_languages
 from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.shortlist import Shortlist
 from dragoman.text.lines import read_lines
 from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered, characters_of, limited_to
+from dragoman.text.vocabularies.piece_links import PieceTable
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 
 _LINES_AT_ONCE = 1000
@@ -62,7 +66,13 @@ def trimmed(model: ForeignModel, trimming: Trimming) -> ForeignModel:
     sides = _sides(model.vocabularies, _tags_left_out(model.config, config), trimming)
     vocabularies = Vocabularies(*(side.vocabulary for side in sides))
     weights = with_rows(model.weights, *(_rows(side) for side in sides))
-    after = replace(model, config=config, vocabularies=vocabularies, weights=weights)
+    after = replace(
+        model,
+        config=config,
+        vocabularies=vocabularies,
+        weights=weights,
+        shortlist=None if model.shortlist is None else _with_rows(model.shortlist, sides),
+    )
     return replace(after, notes=(*model.notes, *_notes(model, after, trimming)))
 
 
@@ -145,6 +155,20 @@ class _Used:
             raise DataError(f"{trimming.text[0]}: has only blank lines; give text in the languages")
         pieces.update(characters_of(vocabulary, characters), vocabulary.tags)
         return cls(frozenset(pieces), frozenset(unknown))
+
+
+def _with_rows(shortlist: Shortlist, sides: tuple[Numbered, Numbered]) -> Shortlist:
+    """The shortlist of the pieces that stay."""
+    source, target = map(_rows, sides)
+    ours = {row: piece for piece, row in enumerate(target)}
+    lists = [[ours[i] for i in shortlist.table.of(row).tolist() if i in ours] for row in source]
+    always = [ours[row] for row in shortlist.always.tolist() if row in ours]
+    fingerprints = sides[0].vocabulary.fingerprint, sides[1].vocabulary.fingerprint
+    return Shortlist(
+        table=PieceTable.of_lists(lists),
+        always=np.array(always, np.int64),
+        origin=shortlist.origin.model_copy(update={"fingerprints": fingerprints}),
+    )
 
 
 def _rows(side: Numbered) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,12 @@ class PieceTable:
     ``(source + 1,)``."""
     pieces: Ints
     """Target pieces, grouped by source piece."""
+
+    @classmethod
+    def of_lists(cls, lists: Sequence[Sequence[int]]) -> PieceTable:
+        """The table with a list of target pieces for each source piece."""
+        pieces = np.array(list(chain.from_iterable(lists)), np.int64)
+        return cls(np.cumsum([0, *map(len, lists)]), pieces)
 
     def of(self, piece: int) -> Ints:
         """The target pieces of a source piece."""
