@@ -11,7 +11,7 @@ import pytest
 import torch
 from command_line import call, one_error
 from imported_models import MODELS, built, logits
-from m2m_models import LINES, nllb
+from m2m_models import LINES, mbart50, nllb
 
 import dragoman
 from dragoman.core.errors import ConfigError
@@ -23,8 +23,9 @@ from dragoman.text.vocabularies import EOS, UNK, Vocabulary
 from dragoman.text.vocabularies.piece_links import PieceTable
 
 KEPT, UNSEEN = LINES[:1], "a b c; das Wetter am See is gut"
+MAKERS = {"nllb": nllb, "mbart50": mbart50}
 KINDS = [
-    "nllb",
+    *MAKERS,
     "huggingface_marian/shared",
     "huggingface_marian/separate",
     "sockeye/ssru",
@@ -44,13 +45,14 @@ def write(path: Path, lines: list[str]) -> Path:
 
 @pytest.fixture(scope="module", params=KINDS)
 def pair(
-    request: pytest.FixtureRequest, nllb_folder: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[ForeignModel, ForeignModel, list[str]]:
     """A model, the same trimmed, and the text."""
-    folder = nllb_folder if request.param == "nllb" else MODELS / request.param
+    folder, lines = MODELS / request.param, KEPT
+    if (make := MAKERS.get(request.param)) is not None:
+        folder = make(tmp_path_factory.mktemp("made") / "model").folder
     whole = importer_of(folder).read(folder, (None, None))
-    lines = KEPT
-    if request.param != "nllb":
+    if make is None:
         lines = [side.decode(range(8, len(side) // 2)) for side in whole.vocabularies]
     path = write(tmp_path_factory.mktemp("text") / "text", lines)
     return whole, trimmed(whole, Trimming([path])), lines
