@@ -142,7 +142,7 @@ class LineTranslator(ABC):
                 "translate_nbest"
             )
         translated = self.stream_nbest(lines, **options, nbest=1)
-        return map(best_text, translated)
+        return (best_text(line) for line in translated)  # a generator, which can be closed
 
     def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
         """The translations of :meth:`stream_lines`, without the lines."""
