@@ -182,7 +182,7 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
             )
     if choice.format is None:
         _refuse_documents(files)
-    suffixes = [language_of_file(path) for path in files]
+    suffixes = [_language(path, choice) for path in files]
     ours = list(files)
     if suffixes[::-1] == [choice.source, choice.target]:
         suffixes, ours = suffixes[::-1], ours[::-1]
@@ -198,7 +198,19 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
             "train.de; name them with --source and --target, such as --source en --target de"
         )
     paths = [str(path.absolute()) for path in ours]
-    return CorpusPart(source=paths[0], target=paths[1]), (source, target)
+    part = CorpusPart(source=paths[0], target=paths[1])
+    if choice.format not in {None, part.file_format.name}:
+        part = part.model_copy(update={"format": choice.format})
+    return part, (source, target)
+
+
+def _language(path: Path, choice: Choice) -> str | None:
+    """The language of a file with one side: that which it states, or else that of its name."""
+    if (form := _known_format(path, choice)) is None or form.name == "plain":
+        return language_of_file(path)
+    source, target = form.languages(path)
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return target or source or language_of_file(plain.with_suffix(""))
 
 
 def _refuse_documents(files: Sequence[Path]) -> None:

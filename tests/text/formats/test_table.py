@@ -40,7 +40,7 @@ def test_names_and_suffixes_are_of_one_format_each() -> None:
     assert [format_of(Path(f"a{suffix}.gz")).suffixes for suffix in suffixes] == [
         form.suffixes for form in FORMATS.values() for _ in form.suffixes
     ]
-    assert file_formats() == ["tsv", "jsonl", "tmx", "po", "xliff", "trees"]
+    assert file_formats() == ["tsv", "jsonl", "tmx", "po", "xliff", "trees", "wmt-xml"]
 
 
 def test_each_format_tells_its_sides(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_format_of_another_package_is_read(tmp_path: Path) -> None:
         ):
             assert part.file_format.name == "semicolons"
             assert list(read_pairs(part)) == [Pair("eins", "zwei;drei", 1)]
-        with pytest.raises(ConfigError, match=r"formats there: .*trees, semicolons"):
+        with pytest.raises(ConfigError, match=r"formats there: .*wmt-xml, semicolons"):
             parse(CorpusPart, {"path": "a", "format": "csv"}, "run.yaml")
         with pytest.raises(ConfigError, match="semicolons are read and not written"):
             format_named("semicolons").write([tmp_path / "b.semi"], ("en", "de"))

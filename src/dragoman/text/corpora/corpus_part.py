@@ -14,7 +14,7 @@ from dragoman.core.config import Config
 from dragoman.core.relocation import PathMark, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin, Tags
-from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
+from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of, format_of_two
 from dragoman.text.normalization import normalize
 from dragoman.text.sacrebleu_sets import own_languages, set_files, set_problems
 from dragoman.text.tags import label_problem
@@ -44,9 +44,9 @@ class CorpusPart(Config):
 
     path: TextPath | None = None
     """A TSV with a header, JSONL, TMX, PO or XLIFF file. Without it, `source` and `target` are two
-    plain files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative
-    path is relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the
-    public corpus NAME."""
+    plain files, aligned line by line, or two SGM files. Compression by gzip, xz or zstd is
+    recognised. A relative path is relative to the folder of the configuration; `corpora/NAME/FILE`
+    may be a file of the public corpus NAME."""
     source: Annotated[str | None, _FILE_ALONE] = None
     """Column, key or language of the source; without `path`, the file of the source lines. Leave it
     out for a language model, which reads only the target."""
@@ -291,7 +291,9 @@ class CorpusPart(Config):
         """The format as given, or else that of the suffix."""
         if self.format is not None:
             return format_named(self.format)
-        return FORMATS["plain"] if self.path is None else format_of(Path(self.path))
+        if self.path is None:
+            return format_of_two(Path(self.target or self.source or ""))
+        return format_of(Path(self.path))
 
     @property
     def name(self) -> str:
@@ -336,7 +338,8 @@ def part_problems(part: CorpusPart) -> Iterator[str]:
         yield from set_problems(part.sacrebleu, [key for key in beside if getattr(part, key)])
     elif form.one_file == (part.path is None):
         yield (
-            "two plain files are given as source and target without path, any other format as path"
+            "two plain or SGM files are given as source and target without path, any other format "
+            "as path"
         )
     elif form.sides is None and (part.source is not None or part.target is not None):
         yield f"{form.name} files have just two sides; leave source and target out"

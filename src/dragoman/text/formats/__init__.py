@@ -25,9 +25,11 @@ from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po
+from dragoman.text.formats.sgm import Sgm
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.trees import Trees
 from dragoman.text.formats.tsv import Tsv
+from dragoman.text.formats.wmt_xml import WmtXml
 from dragoman.text.formats.xliff import Xliff
 from dragoman.text.lines import COMPRESSIONS
 from dragoman.text.pairs import Pair
@@ -44,6 +46,7 @@ __all__ = [
     "format_named",
     "format_names",
     "format_of",
+    "format_of_two",
 ]
 
 FORMATS: dict[str, Format] = {
@@ -56,6 +59,8 @@ FORMATS: dict[str, Format] = {
         Po(),
         Xliff(),
         Trees(),
+        Sgm(),
+        WmtXml(),
     )
 }
 """The formats that come with Dragoman, by name."""
@@ -117,6 +122,13 @@ def format_of(path: Path) -> Format:
         f"{', '.join(names_but_last)} or {last}, or give two plain files as source and target"
         + "".join(f"; {problem}" for problem in added if isinstance(problem, FormatError))
     )
+
+
+def format_of_two(path: Path) -> Format:
+    """The format of two files, from one of them: plain unless its suffix is of another such one."""
+    suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
+    others = (form for form in FORMATS.values() if not form.one_file and suffix in form.suffixes)
+    return next(others, FORMATS["plain"])
 
 
 def format_names() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -26,20 +26,7 @@ class Plain(Format):
         Raises:
             DataError: the two files differ in length.
         """
-        if len(files) == 1:
-            yield from (Pair("", line, n) for n, line in enumerate(read_lines(files[0]), 1))
-            return
-        sources, targets = read_lines(files[0]), read_lines(files[1])
-        for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
-            if source is None or target is None:
-                # One side has ended: count the rest of the other, to report both lengths.
-                longer = number + sum(1 for _ in (targets if source is None else sources))
-                counts = (number - 1, longer) if source is None else (longer, number - 1)
-                raise DataError(
-                    f"{files[0]} has {counts[0]} lines and {files[1]} has {counts[1]}; "
-                    "a line and its translation must have the same number in both"
-                )
-            yield Pair(source, target, number)
+        return aligned(files, read_lines, "line")
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
@@ -62,3 +49,32 @@ class Plain(Format):
                 targets.write(f"{pair.target}\n")
 
             yield add
+
+
+def aligned(
+    files: Sequence[Path], texts_of: Callable[[Path], Iterator[str]], unit: str
+) -> Iterator[Pair]:
+    """Pairs of the texts of two files with the same number; those of one file have no sources.
+
+    Args:
+        files: the source and the target, or only the target.
+        texts_of: reads the texts of a file.
+        unit: a text in errors, such as ``line``.
+
+    Raises:
+        DataError: the two files differ in length.
+    """
+    if len(files) == 1:
+        yield from (Pair("", text, n) for n, text in enumerate(texts_of(files[0]), 1))
+        return
+    sources, targets = texts_of(files[0]), texts_of(files[1])
+    for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
+        if source is None or target is None:
+            # One side has ended: count the rest of the other, to report both lengths.
+            longer = number + sum(1 for _ in (targets if source is None else sources))
+            counts = (number - 1, longer) if source is None else (longer, number - 1)
+            raise DataError(
+                f"{files[0]} has {counts[0]} {unit}s and {files[1]} has {counts[1]}; "
+                f"a {unit} and its translation must have the same number in both"
+            )
+        yield Pair(source, target, number)

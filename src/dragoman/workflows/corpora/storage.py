@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import html
 import lzma
-import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from dragoman.core.config import Config, parse
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_write, read_json, write_json
 from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, Part
+from dragoman.text.formats.sgm import segments
 from dragoman.text.lines import open_bytes
 
 RECORD = "found.json"
@@ -153,9 +152,6 @@ _LARGEST_MEMBER = 2**35  # bytes
 _LARGEST_TEST_SET = 2**24  # bytes; held in memory
 
 
-_SEGMENT = re.compile(rb"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
-
-
 class Joined:
     """The concatenated text of several files in archives; iterate once.
 
@@ -212,15 +208,9 @@ def _text(archive: Path, member: str) -> Iterator[bytes]:
         if size > (_LARGEST_TEST_SET if member.endswith(".sgm") else _LARGEST_MEMBER):
             raise DataError(f"{archive}: {member} claims {size:,} bytes; is it another archive?")
         if member.endswith(".sgm"):
-            yield b"".join(_segments(content.read()))
+            yield "".join(f"{line}\n" for line in segments(content.read().decode())).encode()
             return
         with gzip.open(content) if member.endswith(".gz") else content as stream:
             yield from iter(lambda: stream.read(_CHUNK_BYTES), b"")
         return
     raise DataError(f"{archive}: contains no {member}; is it another archive?")
-
-
-def _segments(text: bytes) -> Iterator[bytes]:
-    """The segments of a test set in the SGML of the WMT tasks, as lines."""
-    for segment in _SEGMENT.findall(text):
-        yield " ".join(html.unescape(segment.decode("utf-8")).split()).encode() + b"\n"
