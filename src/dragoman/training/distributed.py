@@ -110,9 +110,7 @@ class World:
             return lambda: (wait(), own)[1]
         # Gloo's reduce-scatter sums everything in every process, which sends twice as much.
         received = torch.empty_like(tensor)
-        arrive = self._started(
-            lambda: torch.distributed.all_to_all_single(received, tensor, async_op=True)
-        )
+        arrive = self._start_all_to_all(received, tensor)
 
         def add_up() -> Tensor:
             arrive()
@@ -161,6 +159,11 @@ class World:
     def _own(self, tensor: Tensor) -> Tensor:
         """This process' range of a vector."""
         return tensor.view(self.size, -1)[self.rank]
+
+    def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
+        return self._started(
+            lambda: torch.distributed.all_to_all_single(received, sent, async_op=True)
+        )
 
     def _all_gather(self, whole: Tensor, own: Tensor) -> None:
         gather = _newest("all_gather_single", "all_gather_into_tensor")
