@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 from torch.distributed import (  # type: ignore[attr-defined]
     GatherOptions,
     HashStore,
@@ -59,22 +60,27 @@ class GlooThreads(World):
     sent: list[int] = field(default_factory=list)
     """How many numbers each collective summed."""
 
+    @override
     def all_reduce(self, tensor: Tensor) -> Tensor:
         self.start_all_reduce(tensor)()
         return tensor
 
+    @override
     def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
         assert self.group is not None
         self.sent.append(tensor.numel())
         return self.group.allreduce([tensor]).wait
 
+    @override
     def _all_gather(self, whole: Tensor, own: Tensor) -> None:
         self.group._allgather_base(whole, own).wait()
 
+    @override
     def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
         self.sent.append(sent.numel())
         return self.group.alltoall_base(received, sent, [], []).wait
 
+    @override
     def _gather(self, own: Tensor, parts: list[Tensor] | None) -> None:
         options = GatherOptions()
         options.rootRank = 0
