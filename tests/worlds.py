@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from typing_extensions import override
 from torch.distributed import (  # type: ignore[attr-defined]
     GatherOptions,
     HashStore,
     ProcessGroupGloo,
 )
+from typing_extensions import override
 
 from dragoman.training.distributed import World
 
