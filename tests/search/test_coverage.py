@@ -133,6 +133,7 @@ def test_scores_are_those_of_the_formula(name: str, way: dict[str, Any]) -> None
 
 @every_family
 @pytest.mark.parametrize("beta", [0.3, 5.0])
+@pytest.mark.no_cover
 def test_a_beam_as_wide_as_the_space_is_brute_force(name: str, beta: float) -> None:
     """Ending early must not lose what coverage would have put in front."""
     line = [5, 8, 4]

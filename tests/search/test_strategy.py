@@ -160,6 +160,7 @@ def forced(scorer: Scorer, source: list[int], target: list[int]) -> list[float]:
 @every_way
 @shared_fixture
 @given(lines=sources, seed=st.integers(0, 99))
+@pytest.mark.no_cover
 def test_forced_decoding_gives_the_scores_of_tokens(
     build: Build,
     pad: Pad,
