@@ -8,7 +8,7 @@ arXiv:2305.15020).  All other weights stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -22,8 +22,9 @@ from dragoman.saved.directions import check_language, own_name, target_languages
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.shortlist import Shortlist
 from dragoman.text.lines import read_lines
-from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary, prepare_line
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered, characters_of, limited_to
+from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.piece_links import PieceTable
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 
@@ -131,6 +132,12 @@ def _sides(
     return source, target
 
 
+def _strings(vocabulary: Vocabulary, line: str) -> Iterable[str]:
+    if isinstance(vocabulary, ListedVocabulary):
+        return vocabulary.strings(prepare_line(line))
+    return vocabulary.surfaces(line)
+
+
 @dataclass(frozen=True)
 class _Used:
     """Pieces that a text needs."""
@@ -138,7 +145,7 @@ class _Used:
     pieces: frozenset[int]
     """Ids of the pieces and single characters of the text, and of all tags."""
     unknown: frozenset[str]
-    """All pieces of lines with unknown ones, as the text spells them."""
+    """All strings that lines with unknown pieces are split into."""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, trimming: Trimming) -> _Used:
@@ -150,7 +157,7 @@ class _Used:
                 pieces.update(ids)
                 characters.update(vocabulary.normalized(line))
                 if UNK in ids:
-                    unknown.update(vocabulary.surfaces(line))
+                    unknown.update(_strings(vocabulary, line))
         if not pieces:
             raise DataError(f"{trimming.text[0]}: has only blank lines; give text in the languages")
         pieces.update(characters_of(vocabulary, characters), vocabulary.tags)

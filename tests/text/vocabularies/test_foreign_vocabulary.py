@@ -27,8 +27,10 @@ from dragoman.text.vocabularies.extension import extend_vocabularies, extensible
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
+    characters_of,
     dictionary_over_sentencepiece,
     dictionary_over_words,
+    limited_to,
     sentencepiece_vocabulary,
     subword_nmt,
     words_splitting,
@@ -418,3 +420,56 @@ def stored(vocabulary: Vocabulary) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         vocabulary.save(Path(folder) / "v.pieces")
         return (Path(folder) / "v.pieces").read_bytes()
+
+
+WHOLE = {
+    "sentencepiece": lambda: renumbered(KINDS["bpe"]).vocabulary,
+    "list over sentencepiece": lambda: over(SOURCE, marian_ids(SOURCE, TARGET)).vocabulary,
+    "list over words": lambda: words(["the", "old", "f@@", "ox", "th@@", "e", "o@@", "ld", "t@@"]),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+class TestFewerPieces:
+    """A vocabulary with only some of its pieces."""
+
+    @settings(max_examples=30)
+    @given(used=st.lists(st.sampled_from(EN), min_size=1, max_size=3), other=lines)
+    def test_text_whose_pieces_stay_is_split_as_before(
+        self, kind: str, used: list[str], other: str
+    ) -> None:
+        whole = WHOLE[kind]()
+        kept = {number for text in used for number in whole.encode(text)}
+        kept.update(characters_of(whole, set("".join(used))))
+        unknown = set()
+        if isinstance(whole, ListedVocabulary):
+            unknown = {string for text in used for string in whole.strings(prepare_line(text))}
+        fewer = limited_to(whole, kept, unknown)
+        small = fewer.vocabulary
+        for text in used:
+            assert small.pieces(small.encode(text)) == whole.pieces(whole.encode(text))
+        assert [fewer.rows[number] for number in range(EOS + 1)] == [PAD, UNK, BOS, EOS]
+        there = whole.pieces([row for row in fewer.rows if row is not None])
+        assert small.pieces(range(len(small))) == there
+        assert set(small.pieces(small.encode(other))) <= set(there)
+
+    def test_a_piece_that_is_left_out_is_split_again(self, kind: str) -> None:
+        whole = WHOLE[kind]()
+        (longest, *_) = sorted(whole.encode("the"), key=lambda one: -len(whole.pieces([one])[0]))
+        kept = {*range(len(whole))} - {longest}
+        small = limited_to(whole, kept).vocabulary
+        assert len(small) == len(whole) - 1
+        left_out = whole.pieces([longest])[0]
+        assert left_out not in small.pieces(small.encode("the"))
+        as_one = limited_to(whole, kept, unknown={left_out}).vocabulary
+        assert UNK in as_one.encode("the")
+
+    def test_a_list_is_saved_and_limited_again(self, kind: str, tmp_path: Path) -> None:
+        whole = WHOLE[kind]()
+        fewer = limited_to(whole, set(whole.encode("the old fox"))).vocabulary
+        fewer.save(tmp_path / "v.pieces")
+        again = load_vocabulary(tmp_path / "v.pieces")
+        assert again.encode("the old") == fewer.encode("the old")
+        fewest = limited_to(again, set(again.encode("the"))).vocabulary
+        assert fewest.pieces(fewest.encode("the")) == whole.pieces(whole.encode("the"))
+        assert len(fewest) < len(again) < len(whole)

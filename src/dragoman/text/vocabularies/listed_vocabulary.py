@@ -97,7 +97,7 @@ class ListedVocabulary(Vocabulary):
         normalized: bool = False,
     ) -> list[list[int]]:
         """Encodes many texts in a single thread."""
-        return [[self._id(piece) for piece in self._split(prepare_line(text))] for text in texts]
+        return [[self._id(piece) for piece in self.strings(prepare_line(text))] for text in texts]
 
     def split_anew(
         self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
@@ -113,7 +113,8 @@ class ListedVocabulary(Vocabulary):
         found = self._ids.get(piece, UNK)
         return found if found > EOS else UNK
 
-    def _split(self, line: str) -> Iterator[str]:
+    def strings(self, line: str) -> Iterator[str]:
+        """The strings that a prepared line is split into, whether or not they are pieces."""
         for part, is_a_tag in self._parts(line):
             yield from [part] if is_a_tag else self._splitting.split(part)
 
