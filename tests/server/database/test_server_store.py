@@ -20,7 +20,7 @@ def test_a_request_is_answered_in_its_time(
     answered = threading.Event()
     with v1_server(tmp_path, limits=LimitsConfig(seconds=0.3)) as server:
         for name in ("used", "glossary"):
-            monkeypatch.setattr(server.store, name, lambda *_: answered.wait(20))
+            monkeypatch.setattr(server.store, name, lambda *_, **__: answered.wait(20))
         begun = time.monotonic()
         response = httpx.get(server.address + path)
         seconds = time.monotonic() - begun
