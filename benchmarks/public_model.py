@@ -66,8 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for precision in ("float32", "int8"):
             command = ["translate", model, *languages, "--beam", 1, "--precision", precision]
             measured(f"translate {options.lines} lines, {name}, {precision}", command, lines)
-    adapt = ["adapt", trimmed, options.pairs, "--method", "lora", "--run", folder / "adapted"]
-    adapt += ["--general", options.pairs, "--set", f"training.max_steps={options.steps}"]
+    domain, general = folder / "domain.tsv", folder / "general.tsv"
+    head = f"{options.source}\t{options.target}\n"
+    for path, some in ((domain, pairs[:1000]), (general, pairs[1000:])):
+        path.write_text(head + "".join(f"{pair}\n" for pair in some), "utf-8")
+    adapt = ["adapt", trimmed, domain, "--method", "lora", "--run", folder / "adapted"]
+    adapt += ["--general", general, "--set", f"training.max_steps={options.steps}"]
     measured(f"adapt {options.steps} steps, trimmed, lora", adapt)
 
 
