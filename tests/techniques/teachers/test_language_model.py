@@ -213,6 +213,16 @@ class TestTrouble:
             }
             assert [len(lines_of(body)) for body in server.bodies] == [4, 2, 2]
 
+    def test_a_single_line_that_hangs_once_is_not_dropped(self, tmp_path: Path) -> None:
+        async def hangs() -> str:
+            await asyncio.sleep(2)
+            return ""
+
+        with chat_server(lambda *_: hangs()) as server:
+            corpus = taught(server, tmp_path / "made", TEXTS[:1], timeout=0.3)
+            assert pairs(corpus) == {TEXTS[0]: translated(TEXTS[0])}
+            assert server.texts == [TEXTS[0]] * 2
+
     def test_a_refused_request_ends_the_work_and_keeps_what_came(self, tmp_path: Path) -> None:
         def forbidden(*_: object) -> Response:
             return JSONResponse({"error": {"message": "invalid key"}}, 401)

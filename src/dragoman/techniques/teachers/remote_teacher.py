@@ -207,12 +207,11 @@ class _Asking:
             bad = [TaughtLine(line.place, problem="refused") for line in batch]
         else:
             good, bad = self._judged(batch, reply)
-        if reply is None:
-            may_repeat = len(batch) > 1
-        else:
-            may_repeat = attempt < self._config.attempts and (
-                self._api.varies or any(one.problem == "missing" for one in bad)
-            )
+        again_differs = reply is None or self._api.varies
+        may_repeat = attempt < self._config.attempts and (
+            again_differs or any(one.problem == "missing" for one in bad)
+        )
+        may_repeat = may_repeat or (reply is None and len(batch) > 1)
         settled = good if may_repeat else [*good, *bad]
         self._journal.add(settled, spent)
         self._done += len(settled)

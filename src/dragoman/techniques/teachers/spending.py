@@ -27,6 +27,11 @@ class Spending:
             *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
         )
 
+    def __sub__(self, other: Spending) -> Spending:
+        return Spending(
+            *(getattr(self, one.name) - getattr(other, one.name) for one in fields(self))
+        )
+
     @property
     def tokens(self) -> int:
         """Tokens read and written."""
@@ -119,12 +124,7 @@ class SpendingBounds:
 
     def settle(self, expected: Spending, real: Spending, sent_bytes: int) -> None:
         """Replace the reserved spending of a request by the real one, nothing if it failed."""
-        self._reserved = Spending(
-            *(
-                getattr(self._reserved, one.name) - getattr(expected, one.name)
-                for one in fields(Spending)
-            )
-        )
+        self._reserved = self._reserved - expected
         self.spent = self.spent + real
         if real.tokens:
             self._seen, self._sent_bytes = self._seen + real, self._sent_bytes + sent_bytes
