@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,9 +71,7 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
 def _start(
     material: Material, config: Path, folder: Path | None, minutes: float, tell: Tell
 ) -> Started:
-    tell(f"reading {material.train.name}")
-    with atomic_directory(folder) if folder else nullcontext() as place:
-        text = _split_off(material, place, folder) if place and folder else _as_given(material)
+    with text_of(material, folder, tell) as text:
         tell("measuring training speed on it")
         encoded = measure.encode(text.facts, text.sample, [*text.dev, *text.test])
         pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
@@ -97,7 +95,7 @@ def _start(
 
 
 @dataclass(frozen=True)
-class _Text:
+class InitialText:
     """The text that was read, and its files."""
 
     facts: Facts
@@ -107,16 +105,30 @@ class _Text:
     parts: Parts
 
 
-def _as_given(material: Material) -> _Text:
+@contextmanager
+def text_of(material: Material, folder: Path | None, tell: Tell) -> Iterator[InitialText]:
+    """Read a text; sets that are not given are put in place when the block ends well.
+
+    Args:
+        material: the text.
+        folder: for the sets that have to be split off; None if all are given.
+        tell: takes a line for the user.
+    """
+    tell(f"reading {material.train.name}")
+    with atomic_directory(folder) if folder else nullcontext() as place:
+        yield _split_off(material, place, folder) if place and folder else _as_given(material)
+
+
+def _as_given(material: Material) -> InitialText:
     assert material.dev is not None
     assert material.test is not None
     dev, test = _filled(material.dev), _filled(material.test)
     facts, sample = look_at(material.train, _languages(material), [dev, test])
     _check_not_empty(material, facts)
-    return _Text(facts, sample, dev, test, Parts(material.train, material.dev, material.test))
+    return InitialText(facts, sample, dev, test, Parts(material.train, material.dev, material.test))
 
 
-def _split_off(material: Material, place: Path, folder: Path) -> _Text:
+def _split_off(material: Material, place: Path, folder: Path) -> InitialText:
     """Write the sets that were not given, and the rest as the training text.
 
     Args:
@@ -150,7 +162,7 @@ def _split_off(material: Material, place: Path, folder: Path) -> _Text:
     parts = Parts(
         written("train"), material.dev or written("dev"), material.test or written("test")
     )
-    return _Text(facts, sample, dev, test, parts)
+    return InitialText(facts, sample, dev, test, parts)
 
 
 def _check_not_empty(material: Material, facts: Facts) -> None:
