@@ -18,7 +18,7 @@ from dragoman.evaluation.metric import EvaluationConfig, SourceSide, Statistics,
 
 TOO_LONG = 3
 """How many times as long as its reference a translation is far too long."""
-_SLACK = 10
+SLACK = 10
 """Characters that any translation may have more."""
 _LONG_WORD = 12
 """Characters of a word within which a part may loop."""
@@ -140,13 +140,13 @@ def is_degenerate(translation: str, reference: str) -> bool:
 
     Repetition is of words, or of characters within a long word: most of a script without spaces.
     """
-    if len(translation) > TOO_LONG * len(reference) + _SLACK:
+    if len(translation) > TOO_LONG * len(reference) + SLACK:
         return True
-    repeats = _repeats(translation)
-    return bool(repeats) and repeats > _repeats(reference)
+    times = repeats(translation)
+    return bool(times) and times > repeats(reference)
 
 
-def _repeats(text: str) -> int:
+def repeats(text: str) -> int:
     """How often the part of a text that loops most follows itself; 0 if none loops."""
     words = text.split()
     return max([loop(words), *(loop(word) for word in words if len(word) > _LONG_WORD)], default=0)

@@ -192,7 +192,7 @@ def foreign_lines(
     if why_not_judged(language, among) is not None:
         return None
     expected = ExpectedLanguage.of(language, among)
-    judged = [one for one in _sample(lines) if len(_WORD.findall(one[1])) >= FEWEST_WORDS]
+    judged = [one for one in _sample(lines) if count_words(one[1]) >= FEWEST_WORDS]
     if not judged:
         return None
     found = tuple(one for one in judged if expected.misses(one[1], CLEAR_MARGIN))
@@ -206,6 +206,11 @@ def why_not_judged(language: str, among: Sequence[str] = ()) -> str | None:
     except (ConfigError, MissingExtraError) as error:
         return str(error)
     return None
+
+
+def count_words(line: str) -> int:
+    """The number of words; where these have no spaces between them, of two characters each."""
+    return len(_WORD.findall(line))
 
 
 def check_identifier() -> None:
