@@ -18,18 +18,30 @@ LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 @click.command()
 @click.argument("name", required=False)
-def recipes(name: str | None) -> None:
+@declare.options("""
+    --schema
+        Print a JSON Schema of CONFIG instead, for editors.
+""")
+def recipes(name: str | None, schema: bool) -> None:
     """List the bundled recipes, or print the one called NAME.
 
     A recipe is a complete CONFIG with a published result to compare with.  Its name can be used
     wherever a CONFIG is expected.
 
     \b
-    Examples: list all; train one; copy one to change it
+    Examples: list all; train one; copy one to change it; have an editor complete keys
       dragoman recipes
       dragoman train multi30k-ende-tiny
       dragoman recipes multi30k-ende-tiny > my.yaml
+      dragoman recipes --schema > recipe.schema.json
     """
+    if schema:
+        if name is not None:
+            raise click.UsageError("--schema is of every recipe; leave NAME out")
+        from dragoman.recipe.schema import schema_text
+
+        click.echo(schema_text(), nl=False)
+        return
     if name is not None:
         click.echo(recipe_text(name), nl=False)
         return

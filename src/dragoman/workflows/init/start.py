@@ -12,6 +12,7 @@ from dragoman.core.device import best_device
 from dragoman.core.errors import DataError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.evaluation.tokenizers import best_tokenizer
+from dragoman.recipe.schema import schema_file
 from dragoman.saved.model import build_model
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
@@ -207,6 +208,7 @@ def _write(chosen: Chosen, config: Path) -> None:
     # A language may be any column name.
     languages = [" ".join(side.language.split()) for side in (facts.source, facts.target)]
     head = (
+        f"yaml-language-server: $schema={schema_file().as_uri()}\n"
         f"{languages[0]} to {languages[1]}, by dragoman init, for a training run of about "
         f"{chosen.plan.minutes}\non the machine where it was written.  "
         "Every key: docs/configuration.md"
