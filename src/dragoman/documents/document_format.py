@@ -10,10 +10,10 @@ from typing import ClassVar, NamedTuple
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_document import OutlineBlock
 from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.text.character_encoding import CharacterEncoding
 from dragoman.text.language_codes import base_language
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import line_of
+from dragoman.text.character_encoding import line_of
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _MOST_LEVELS = 200

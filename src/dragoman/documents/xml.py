@@ -13,7 +13,6 @@ from defusedxml import DefusedXmlException
 from defusedxml.sax import parseString
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import CharacterEncoding, decode_as, line_of
 from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
@@ -21,6 +20,7 @@ from dragoman.documents.marks.marked_document import (
     mark_document,
 )
 from dragoman.documents.marks.markup_tokens import MarkupToken, xml_tokens
+from dragoman.text.character_encoding import CharacterEncoding, decode_as, line_of
 
 _PROLOGUE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b)")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>]*\[")

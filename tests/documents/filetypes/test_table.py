@@ -23,7 +23,7 @@ from dragoman.translation.service.interface import TextRequest
 OUTSIDERS = r'''
 import re
 
-from dragoman.documents.character_encoding import decode
+from dragoman.text.character_encoding import decode
 from dragoman.documents.filetypes import DocumentFormat, OpenDocument
 from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marking import mark_pieces

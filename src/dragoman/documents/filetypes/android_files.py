@@ -11,7 +11,6 @@ from functools import partial
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import line_of, with_pairs
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
@@ -55,16 +54,13 @@ from dragoman.documents.strings.string_values import (
 )
 from dragoman.documents.xml import XmlElement, read_xml_file, with_attribute
 from dragoman.text.break_codes import BREAKING_TAGS
+from dragoman.text.character_encoding import line_of
+from dragoman.text.string_files.android_entries import is_reference, shown_string
 
-_REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
 _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
 _QUOTED_LEAD = re.compile(r"\s*\"(?:\s|\\[nt])*")
 _QUOTED_SPACES = re.compile(r"(?:\s|\\[nt])+")
-_LONGEST_REFERENCE = 500
-# White space of ASCII alone, as aapt2 collapses it: a no-break space is a sign like any other.
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|([ \t\n\r\f\v]+)|\"", re.DOTALL)
-_SIGNS = {"n": "\n", "t": "\t"}
 _WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
@@ -160,10 +156,7 @@ class AndroidValue(StringValue):
         self.source = "".join(token.raw for token in tokens)
         self._document = MarkedDocument()
         self.texts: Sequence[MarkedText] = []
-        is_short = len(self.source) <= _LONGEST_REFERENCE
-        if (is_short and _REFERENCE.fullmatch(self.source)) or is_code(
-            _read(html.unescape(self.source))
-        ):
+        if is_reference(self.source) or is_code(shown_string(html.unescape(self.source))):
             return
         count = {} if number is None else _count(self.source, number, singular)
         self._has_escaped_sections = _is_mixed(tokens)
@@ -194,7 +187,7 @@ def _count(raw: str, number: int, singular: str) -> Mapping[str, str]:
 
 
 def _shown(raw: str) -> str:
-    return _read(html.unescape(TAG.sub("", raw)))
+    return shown_string(html.unescape(TAG.sub("", raw)))
 
 
 def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
@@ -207,7 +200,7 @@ def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[
             yield SECTION
             names = ((span, inner[slice(*span)]) for span in filled_in(inner, JAVA))
             atoms = {span: count.get(without_spaces(name), name) for span, name in names}
-            yield from mark_string(inner, atoms, _read, _write_section, syntax=JAVA)
+            yield from mark_string(inner, atoms, shown_string, _write_section, syntax=JAVA)
             yield SECTION_END
         else:
             part.append(token)
@@ -222,7 +215,9 @@ def _is_mixed(tokens: Sequence[MarkupToken]) -> bool:
     """Whether sections of CDATA are parts of a sentence, as in ``one <![CDATA[<b>two</b>]]>``."""
     if not any(map(_is_section, tokens)):
         return False
-    outside = _read(" ".join(html.unescape(token.raw) for token in tokens if token.kind == "text"))
+    outside = shown_string(
+        " ".join(html.unescape(token.raw) for token in tokens if token.kind == "text")
+    )
     for start, stop in reversed(filled_in(outside, JAVA)):
         outside = outside[:start] + outside[stop:]
     return any(map(str.isalpha, outside))
@@ -238,7 +233,7 @@ def _section_pieces(section: MarkupToken) -> Iterator[MarkupPiece]:
     atoms = {span: html.unescape(inner[slice(*span)]) for span in sorted(spans)}
     yield MarkupPiece("open", SECTION, SECTION)
     for piece in string_pieces(inner, atoms, finds_escapes=False):
-        raw = _read(piece.raw) if piece.kind == "text" else piece.raw
+        raw = shown_string(piece.raw) if piece.kind == "text" else piece.raw
         yield from line_pieces(replace(piece, raw=escaped(raw)), _write)
     yield MarkupPiece("close", SECTION_END, SECTION)
 
@@ -263,7 +258,7 @@ def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[st
         inner[-1] = MarkupToken("text", inner[-1].raw[: len(inner[-1].raw) - len(tail)])
     else:
         tail = ""
-    pieces = list(_pieces(inner, count, partial(_read, keeps_space=quoted is not None)))
+    pieces = list(_pieces(inner, count, partial(shown_string, keeps_space=quoted is not None)))
     parts = list(written_parts(pieces, _write, JAVA, collapses=False))
     if any(isinstance(part, MarkedText) for part in parts):
         yield from (lead, *parts, tail)
@@ -337,20 +332,6 @@ def _numbered(
     for piece in pieces:
         is_count = piece.kind == "atom" and piece.content in count
         yield replace(piece, content=count[piece.content]) if is_count else piece
-
-
-def _read(raw: str, *, keeps_space: bool = False) -> str:
-    """A string as an app shows it."""
-
-    def plain(found: re.Match[str]) -> str:
-        code, sign, space = found.groups()
-        if code:
-            return chr(int(code, 16))
-        if space:
-            return str(space) if keeps_space else " "
-        return _SIGNS.get(sign, sign) if sign else ""
-
-    return with_pairs(_ESCAPE.sub(plain, raw)) if "\\u" in raw else _ESCAPE.sub(plain, raw)
 
 
 def _write(text: str) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Callable, Iterator
 
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode, line_of, with_pairs
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
@@ -24,15 +22,16 @@ from dragoman.documents.strings.plural_rules import CATEGORIES, translated_forms
 from dragoman.documents.strings.string_syntax import APPLE
 from dragoman.documents.strings.string_values import PlainValue
 from dragoman.documents.xml import XmlElement, read_xml_file
+from dragoman.text.character_encoding import decode, line_of
+from dragoman.text.string_files.apple_entries import (
+    PLURAL_SETTINGS,
+    AppleString,
+    apple_strings,
+    refuse_binary,
+)
 
-_BETWEEN = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|([\w.:/$-]+)', re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _WRITTEN = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_BINARY = b"bplist"
 _RULE = "NSStringPluralRuleType"
-_SETTINGS = frozenset(["NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey"])
 
 
 class StringsFile(DocumentFormat):
@@ -45,9 +44,9 @@ class StringsFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        _refuse_binary(content)
+        refuse_binary(content)
         text, encoding = decode(content, is_page=False)
-        return SplicedDocument(text, encoding, list(_strings(text)))
+        return SplicedDocument(text, encoding, list(map(_slot, apple_strings(text))))
 
 
 class StringsdictFile(DocumentFormat):
@@ -60,7 +59,7 @@ class StringsdictFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        _refuse_binary(content)
+        refuse_binary(content)
         text, encoding, root = read_xml_file(content)
         if root.name != "plist":
             raise DataError(f"the file is no property list: it begins with <{root.name:.80}>")
@@ -74,65 +73,16 @@ class StringsdictFile(DocumentFormat):
             for name, element in members.items():
                 if element.name == "dict":
                     waiting.append(element)
-                elif element.name == "string" and name not in _SETTINGS and not element.is_tag:
+                elif (
+                    element.name == "string" and name not in PLURAL_SETTINGS and not element.is_tag
+                ):
                     value = PlainValue(_content(element), None, APPLE)
                     slots.append(replacement(element.inner, element.end, value, _writing(element)))
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
 
-def _refuse_binary(content: bytes) -> None:
-    if content.startswith(_BINARY):
-        raise DataError("the file is a binary property list; convert it (plutil -convert xml1)")
-
-
-def _strings(text: str) -> Iterator[Slot]:
-    place = _after(text, 0)
-    while place < len(text):
-        if text.startswith("/*", place):
-            raise DataError(f"line {line_of(text, place)}: a comment has no end")
-        key = _read_string(text, place, "a key")
-        place = _after(text, key.end())
-        if text[place : place + 1] == "=":
-            value = _read_string(text, _after(text, place + 1), "a value")
-            place = _after(text, value.end())
-            if value[1] is not None:
-                string = PlainValue(_unescaped(value[1], text, value.start()), None, APPLE)
-                yield replacement(value.start() + 1, value.end() - 1, string, _escaped)
-        if text[place : place + 1] != ";":
-            raise DataError(f"line {line_of(text, key.start())}: no semicolon after a string")
-        place = _after(text, place + 1)
-
-
-def _after(text: str, place: int) -> int:
-    """The next place that is neither white space nor within a comment."""
-    found = _BETWEEN.match(text, place)
-    return found.end() if found else place
-
-
-def _read_string(text: str, place: int, what: str) -> re.Match[str]:
-    found = _STRING.match(text, place)
-    if found is None:
-        raise DataError(f"line {line_of(text, place)}: {what} is missing, or has no end")
-    return found
-
-
-def _unescaped(raw: str, text: str, place: int) -> str:
-    """A string, written at a place of the text of the file, without its escapes."""
-
-    def plain(found: re.Match[str]) -> str:
-        code, octal, sign = found.groups()
-        if sign is None:
-            return chr(int(code, 16) if code else int(octal, 8))
-        return _ESCAPES.get(sign, sign)
-
-    if "\\" not in raw:
-        return raw
-    try:
-        return with_pairs(_ESCAPE.sub(plain, raw))
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"line {line_of(text, place)}: half of a surrogate pair; correct it"
-        ) from error
+def _slot(one: AppleString) -> Slot:
+    return replacement(one.start, one.stop, PlainValue(one.text, None, APPLE), _escaped)
 
 
 def _escaped(text: str) -> str:

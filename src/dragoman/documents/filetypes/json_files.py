@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from typing_extensions import override
 
-from dragoman.documents.character_encoding import decode
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
@@ -26,6 +25,7 @@ from dragoman.documents.strings.plural_rules import (
     unused_forms,
 )
 from dragoman.documents.strings.string_syntax import shown_syntax
+from dragoman.text.character_encoding import decode
 from dragoman.text.language_codes import is_language_tag
 
 _ESCAPED = re.compile(r"\\u(?!00[01])", re.IGNORECASE)

@@ -7,8 +7,8 @@ from typing import ClassVar
 from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError
-from dragoman.documents.character_encoding import decode
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.text.character_encoding import decode
 
 
 class MarkdownFile(DocumentFormat):

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
 from dragoman.documents.strings.icu_messages import read_message
 from dragoman.documents.strings.plural_rules import catalogue_rule, catalogue_values
 from dragoman.documents.strings.string_syntax import StringSyntax, flagged_syntax, shown_syntax
 from dragoman.documents.strings.string_values import KeptValue, StringValue
+from dragoman.text.character_encoding import CharacterEncoding
 from dragoman.text.po_catalogue import (
     Catalogue,
     PoEntry,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.document_format import EMPTY, EncodedDocument
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.strings.string_values import StringValue
+from dragoman.text.character_encoding import CharacterEncoding
 
 
 @dataclass(frozen=True)

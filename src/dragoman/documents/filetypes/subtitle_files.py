@@ -14,7 +14,6 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.core.text_tables import display_width
-from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.document_format import DocumentFormat, EncodedDocument, FileLanguages
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_text import (
@@ -26,6 +25,7 @@ from dragoman.documents.marks.marked_text import (
 )
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece
+from dragoman.text.character_encoding import CharacterEncoding, decode
 
 COLUMNS = 42
 """Of a line.  Wide characters, as in Chinese, take two."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from typing_extensions import override
 
-from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.document_format import DocumentFormat, EncodedDocument, FileLanguages
 from dragoman.documents.html import read_html
 from dragoman.documents.marks.marked_document import MarkedDocument, OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
+from dragoman.text.character_encoding import CharacterEncoding, decode
 from dragoman.text.sentences import split_text
 
 

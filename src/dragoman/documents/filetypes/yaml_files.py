@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeGuard
 
 import yaml
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.core.strict_yaml import compose_yaml
-from dragoman.documents.character_encoding import decode, line_of
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed, replacement
 from dragoman.documents.json_text import json_string
@@ -23,9 +20,9 @@ from dragoman.documents.strings.plural_rules import (
     unused_forms,
 )
 from dragoman.documents.strings.string_syntax import shown_syntax
-from dragoman.text.language_codes import is_language_tag
+from dragoman.text.character_encoding import decode, line_of
+from dragoman.text.string_files.yaml_entries import is_string, language_key, read_nodes
 
-_STRING = "tag:yaml.org,2002:str"
 _PYTHON = "tag:yaml.org,2002:python/"
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
@@ -45,21 +42,10 @@ class YamlFile(DocumentFormat):
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
         text, encoding = decode(content, is_page=False)
-        strings = _Strings(text, _root(text), languages)
+        strings = _Strings(text, read_nodes(text), languages)
         return SplicedDocument(
             text, encoding, list(strings.slots()), source_language=strings.source_language
         )
-
-
-def _root(text: str) -> yaml.Node | None:
-    try:
-        return compose_yaml(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise DataError(f"not YAML that is read: {error.problem}{place}; correct it") from error
-    except yaml.YAMLError as error:
-        raise DataError(f"not YAML: {' '.join(str(error).split())}; correct it") from error
 
 
 class _Strings:
@@ -93,7 +79,7 @@ class _Strings:
                     waiting += [value for _, value in node.value]
             elif isinstance(node, yaml.SequenceNode):
                 waiting += node.value
-            elif _is_string(node):
+            elif is_string(node):
                 yield self._slot(node)
 
     def _slot(self, node: yaml.ScalarNode) -> Slot:
@@ -183,15 +169,10 @@ class _Strings:
 
 def _wrapper(root: yaml.Node | None, languages: FileLanguages) -> yaml.ScalarNode | None:
     """The only key of a document, if it is its language."""
-    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
+    key = language_key(root)
+    if key is None or (languages.source and not is_same_language(key.value, languages.source)):
         return None
-    key, value = root.value[0]
-    if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.MappingNode):
-        return None
-    name = str(key.value)
-    if not is_language_tag(name):
-        return None
-    return key if not languages.source or is_same_language(name, languages.source) else None
+    return key
 
 
 def _values(root: yaml.Node | None) -> Iterator[str]:
@@ -206,12 +187,8 @@ def _values(root: yaml.Node | None) -> Iterator[str]:
             waiting += [value for _, value in node.value]
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
-        elif _is_string(node):
+        elif is_string(node):
             yield node.value
-
-
-def _is_string(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:
-    return isinstance(node, yaml.ScalarNode) and node.tag == _STRING
 
 
 def _is_plural(node: yaml.MappingNode) -> bool:
@@ -220,7 +197,7 @@ def _is_plural(node: yaml.MappingNode) -> bool:
         len(names) == len(node.value)
         and "other" in names
         and set(names) <= set(CATEGORIES)
-        and all(_is_string(value) for _, value in node.value)
+        and all(is_string(value) for _, value in node.value)
         and (len(names) > 1 or has_count(node.value[0][1].value))
     )
 
@@ -236,7 +213,7 @@ def _reads_as(raw: str, text: str) -> bool:
     if not isinstance(node, yaml.SequenceNode) or len(node.value) != 1:
         return False
     (found,) = node.value
-    return _is_string(found) and found.style is None and bool(found.value == text)
+    return is_string(found) and found.style is None and bool(found.value == text)
 
 
 def _block(old: str, text: str, *, folded: bool) -> str | None:

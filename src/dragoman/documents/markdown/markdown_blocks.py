@@ -14,7 +14,6 @@ import yaml
 from markdown_it.token import Token
 from typing_extensions import override
 
-from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.document_format import EncodedDocument
 from dragoman.documents.markdown.markdown_dialects import COLUMN, NO_TEXT, TITLED
 from dragoman.documents.markdown.markdown_html import read_html_block
@@ -26,6 +25,7 @@ from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_
 from dragoman.documents.marks.marked_text import RESERVED, MarkedText, NumberedText, PageText
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece
+from dragoman.text.character_encoding import CharacterEncoding
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}

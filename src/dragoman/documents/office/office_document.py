@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.document_format import OpenDocument
 from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import MarkedText
@@ -26,6 +25,7 @@ from dragoman.documents.office.paragraph import (
 )
 from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
+from dragoman.text.character_encoding import CharacterEncoding, decode
 
 _MOST_MARKUP = 32 * 2**20
 """Bytes of all parts that are translated, unpacked: some thousand pages."""

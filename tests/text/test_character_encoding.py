@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode
+from dragoman.text.character_encoding import decode
 
 META = "<meta charset={}>"
 
