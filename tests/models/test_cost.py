@@ -7,6 +7,7 @@ import torch
 
 from dragoman.models import ConvS2SConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.cost import cost, flop_counter
+from dragoman.models.layers.low_rank import AdapterConfig
 from dragoman.models.size import meta_model
 
 PIECES = 37_000
@@ -47,6 +48,16 @@ def test_parts_add_up_and_share() -> None:
     assert counted.parameters["source_embedding"] == PIECES * 512
     assert "target_embedding" not in counted.parameters
     assert sum(counted.parameters.values()) == counted.total_parameters
+
+
+def test_of_a_model_with_an_adapter_only_the_factors_learn() -> None:
+    d, ff, rank = 8, 12, 3
+    config = TransformerConfig(encoder_layers=1, decoder_layers=2, d_model=d, d_ff=ff, heads=2)
+    plain, adapted = (cost(config, 31, 31, adapter=one) for one in (None, AdapterConfig(rank=rank)))
+    squares, networks = 4 * (1 + 2 * 2), 2 * (1 + 2)  # matrices of attention, of networks
+    assert adapted.learned_parameters == rank * (squares * 2 * d + networks * (d + ff))
+    assert adapted.frozen_parameters == plain.total_parameters == plain.learned_parameters
+    assert adapted.forward_flops_per_target_token > plain.forward_flops_per_target_token
 
 
 def test_operations_agree_with_a_count_by_hand() -> None:

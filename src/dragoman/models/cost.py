@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from typing_extensions import override
 
 from dragoman.models import ModelConfig
+from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.models.size import meta_model
 
 _SENTENCES = 8
@@ -63,12 +64,17 @@ def cost(
     target_vocabulary: int,
     source_length: int = 25,
     target_length: int = 25,
+    *,
+    adapter: AdapterConfig | None = None,
 ) -> Cost:
     """Count parameters and operations without training or data.
 
-    Lengths are in pieces of a typical sentence, including the end symbol.
+    Lengths are in pieces of a typical sentence, including the end symbol.  With an adapter, only
+    its factors learn.
     """
     model = meta_model(config, source_vocabulary, target_vocabulary).eval()
+    if adapter is not None:
+        add_adapters(model, adapter, seed=0)
     parameters: dict[str, int] = {}
     for name, parameter in model.named_parameters():
         part = name.split(".")[0]

@@ -16,6 +16,7 @@ from dragoman.core.device import best_device, keep_freed_memory, working_precisi
 from dragoman.data.batches import Batch
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
+from dragoman.models.layers.low_rank import add_adapters
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies import Vocabularies
@@ -60,6 +61,8 @@ class Rehearsal:
         self.device = best_device()
         torch.manual_seed(seed)
         self._model = build_model(model, vocabularies).to(self.device).train()
+        if training.adapter is not None:
+            add_adapters(self._model, training.adapter, seed)
         if training.recompute == "layers":
             recompute_layers(self._model)
         precision = working_precision(training.precision, self.device)

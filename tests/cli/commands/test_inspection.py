@@ -426,6 +426,22 @@ def test_a_start_from_a_model_of_another_script(patient: Patient, trained: Path)
     assert "unknown pieces" not in out
 
 
+def test_an_adapter_of_a_model(patient: Patient, trained: Path) -> None:
+    """Its factors alone learn, and take a gradient and moments."""
+    del patient.values["vocabulary"]
+    patient.values["training"]["start_from"] = str(trained)
+    whole = patient.examine("--set", "training.keep_checkpoints=40").out
+    patient.values["training"]["adapter"] = {"rank": 1}
+    out = patient.examine("--set", "training.keep_checkpoints=40").out
+    found = re.search(r"([\d,]+) parameters, of which ([\d,]+) learn", out)
+    assert found is not None
+    total, learned = (int(number.replace(",", "")) for number in found.groups())
+    assert 0 < learned < total // 4
+    disk = [re.search(r"checkpoints take ([\d.]+) MB", one) for one in (whole, out)]
+    assert disk[0] is not None and disk[1] is not None
+    assert float(disk[1][1]) < 0.6 * float(disk[0][1])
+
+
 def test_unknown_characters(patient: Patient) -> None:
     patient.write("dev.en", "\n".join([*patient.lines("dev.en")[1:], "Ωmega"]) + "\n")
     found = patient.findings("warning", 0)

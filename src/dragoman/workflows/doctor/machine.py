@@ -35,7 +35,8 @@ def check_machine(
 ) -> Iterator[Finding]:
     """Check the size of the model, then disk, memory and time."""
     assert encoded.vocabularies is not None
-    sizes = cost(config.model, len(encoded.vocabularies.source), len(encoded.vocabularies.target))
+    pieces = [len(vocabulary) for vocabulary in encoded.vocabularies]
+    sizes = cost(config.model, *pieces, adapter=config.training.adapter)
     yield _check_size(config, sizes, _epoch_tokens(texts, encoded))
     yield _check_disk(config, sizes, run)
     device = best_device()
@@ -72,6 +73,8 @@ def _check_size(config: ExperimentConfig, sizes: Cost, epoch: float) -> Finding:
 def _smaller(config: ExperimentConfig) -> str:
     if not config.model.reads_source:
         return "reduce the sizes of the model"
+    if config.training.start_from is not None:
+        return "set training.adapter: {}, so that only small factors learn"
     return f"use the sizes that this command writes: {_init_command(config)}"
 
 
