@@ -13,7 +13,7 @@ import zstandard
 from dragoman.core.linear_trees import read_either
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.formats import format_of
+from dragoman.text.formats import format_named, format_of
 from dragoman.text.lines import read_lines
 from dragoman.text.pharaoh import read_gold_alignments
 from dragoman.text.terms.bilingual_dictionary import read_dictionary
@@ -39,6 +39,13 @@ def _format(suffix: str, sides: tuple[str, str], path: Path) -> None:
     pairs = list(form.read([path], sides))
     if form.aligns(sides):
         _exhaust(map(form.links, pairs))
+
+
+def _test_set(name: str, path: Path) -> None:
+    """Read a file of a format of test sets, as both sides if each has a file."""
+    form = format_named(name)
+    form.languages(path)
+    _exhaust(form.read([path] if form.one_file else [path, path], ("", "")))
 
 
 def _target(
@@ -143,6 +150,39 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
             ],
         ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
+    ),
+    "sgm": _target(
+        "sgm",
+        partial(_test_set, "sgm"),
+        [seed("set.sgm")],
+        as_files(
+            "a.sgm",
+            long_lines(),
+            within('<srcset srclang="en">\n<seg id="1">', "</seg>\n</srcset>\n"),
+            [
+                b"<seg " * 100_000,
+                b"<srcset " * 100_000,
+                b"</seg>" * 100_000,
+                b"<seg>" + b"&amp;" * 200_000 + b"</seg>",
+                b"<seg>\n" * 100_000 + b"</seg>",
+            ],
+        ),
+        (*_XML_TOKENS, *tokens("<seg <seg> </seg> <srcset <refset srclang= trglang= & &#x;")),
+    ),
+    "wmt-xml": _target(
+        "wmt-xml",
+        partial(_test_set, "wmt-xml"),
+        [seed("set.xml")],
+        as_files(
+            "a.xml",
+            xml_bombs(),
+            [
+                _in("set.xml", b"One hundred", nested("<b>", "b", "</b>", 50_000)),
+                _in("set.xml", b'<seg id="1">Hundert', b'<seg id="1">x</seg>' * 50_000 + b"<seg>"),
+                _in("set.xml", b"<hyp", b'<ref lang="de"><p/></ref>' * 20_000 + b"<hyp"),
+            ],
+        ),
+        (*_XML_TOKENS, *tokens("<doc> </doc> <src> <ref> <hyp> <p> <seg> </seg> testsuite= id=")),
     ),
     "po": _target(
         "po",
