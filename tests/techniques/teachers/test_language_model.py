@@ -21,7 +21,7 @@ from dragoman.techniques.teachers.remote_teacher import RemoteTeacher
 from dragoman.techniques.teachers.taught_corpus import CandidateChoice, teach_corpus
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.examples import Direction
-from dragoman.translation.synthesis import GivenLine, SyntheticCorpus
+from dragoman.translation.synthesis import SHARD_LINES, GivenLine, SyntheticCorpus
 
 EN_DE = Direction(source_language="en", target_language="de")
 TEXTS = [f"line number {number}" for number in range(10)]
@@ -38,11 +38,15 @@ def config(server: ChatServer, **settings: Any) -> TeacherConfig:
 
 
 def taught(
-    server: ChatServer, output: Path, texts: Sequence[str] = TEXTS, **settings: Any
+    server: ChatServer,
+    output: Path,
+    texts: Sequence[str] = TEXTS,
+    shard_lines: int = SHARD_LINES,
+    **settings: Any,
 ) -> SyntheticCorpus:
     teacher = RemoteTeacher(config(server, **settings), EN_DE)
     lines = [GivenLine(text, number) for number, text in enumerate(texts, 1)]
-    return teach_corpus(teacher, lines, output, known="source")
+    return teach_corpus(teacher, lines, output, known="source", shard_lines=shard_lines)
 
 
 def rows(corpus: SyntheticCorpus) -> list[dict[str, Any]]:
@@ -73,7 +77,7 @@ class TestAnswers:
         assert corpus.origin["teacher"]["prompt"]
         assert report(corpus)["spent"] == {
             "requests": 3, "input_tokens": 300, "output_tokens": 30,
-            "characters": sum(map(len, TEXTS)), "cost": 0.0,
+            "characters": sum(map(len, TEXTS)), "estimated": 0, "cost": 0.0,
         }  # fmt: skip
 
     def test_in_another_order(self, tmp_path: Path) -> None:
@@ -334,6 +338,42 @@ class TestBounds:
             raised = {**bounds, name: bounds[name] * 100}
             assert pairs(taught(server, tmp_path / "made", **raised)) == ALL_RIGHT
             assert server.texts == TEXTS
+
+    def test_know_what_earlier_shards_and_commands_cost(self, tmp_path: Path) -> None:
+        """An answer costs 700, and by the length of its request about 450."""
+        with chat_server(usage=(600, 100)) as server:
+            for output, shard_lines in ((tmp_path / "shards", 4), (tmp_path / "again", 10)):
+                for _ in range(2):
+                    with pytest.raises(ServiceError, match="max_tokens 1,300 is reached"):
+                        taught(server, output, shard_lines=shard_lines, max_tokens=1300)
+            assert len(server.bodies) == 2
+
+    def test_are_kept_if_the_server_says_nothing_of_tokens(self, tmp_path: Path) -> None:
+        with chat_server(usage=(0, 0)) as server:
+            with pytest.raises(ServiceError, match="max_tokens 1,300 is reached"):
+                taught(server, tmp_path / "made", max_tokens=1300)
+            assert len(server.bodies) == 2
+            spent = report(taught(server, tmp_path / "made"))["spent"]
+        assert (spent["requests"], spent["estimated"]) == (3, 3)
+        assert 1000 < spent["input_tokens"] < 3000
+
+    def test_count_a_request_that_was_given_up_but_none_that_was_put_off(
+        self, tmp_path: Path
+    ) -> None:
+        async def hangs() -> str:
+            await asyncio.sleep(2)
+            return ""
+
+        def busy(*_: object) -> Response:
+            return JSONResponse({}, 429)
+
+        settings: dict[str, Any] = {"lines_per_request": 2, "timeout": 0.3}
+        with chat_server(busy, well, lambda *_: hangs()) as server:
+            with pytest.raises(ServiceError, match="max_requests 2 is reached"):
+                taught(server, tmp_path / "made", TEXTS[:4], max_requests=2, **settings)
+            assert len(server.bodies) == 3
+            spent = report(taught(server, tmp_path / "made", TEXTS[:4], **settings))["spent"]
+        assert (spent["requests"], spent["estimated"]) == (3, 1)
 
     def test_are_stated_before_the_first_request(self, tmp_path: Path) -> None:
         told: list[str] = []

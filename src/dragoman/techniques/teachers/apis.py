@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 from dragoman.client.connection import Sending
 from dragoman.core.errors import ConfigError
 from dragoman.techniques.teachers.answer_checks import Problem
-from dragoman.techniques.teachers.spending import Spending
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.examples import Direction
 from dragoman.text.terms.glossary import Glossary
@@ -76,11 +75,6 @@ class TeacherApi(ABC):
     def headers(self) -> dict[str, str]:
         """The headers with the key."""
         return {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
-
-    def spent(self, reply: Reply | None, asked: Asked) -> Spending:
-        """What a request has cost that was answered."""
-        read, written = reply.tokens if reply is not None else (0, 0)
-        return Spending(1, read, written, sum(map(len, asked.texts)))
 
 
 class DragomanApi(TeacherApi):

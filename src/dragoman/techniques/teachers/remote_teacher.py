@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
@@ -38,6 +38,7 @@ APIS: dict[ApiName, type[TeacherApi]] = {
     "libretranslate": LibreTranslateApi,
     "dragoman": DragomanApi,
 }
+_LATE = "timed_out"
 _SPLITTABLE = (400, 413, 422)  # a smaller request may be accepted
 
 
@@ -224,29 +225,37 @@ class _Asking:
                 await self._ask(again[start : start + half], attempt + 1)
 
     async def _sent(self, asked: Asked) -> tuple[Reply | None, Spending]:
-        """The reply to a request, None if the server refuses this one, and what it has cost."""
-        sending = self._api.request(asked)
-        sent_bytes = self._teacher.sent_bytes(asked)
-        expected = self._budget.expected(sent_bytes, sum(map(len, asked.texts)))
+        """The reply to a request, None if the server refuses this one, and what it has cost.
+
+        A request without an answer in time counts as if it had one: the server may charge for it.
+        """
+        size = self._teacher.sent_bytes(asked), sum(map(len, asked.texts))
+        expected = self._budget.expected(*size)
         self._budget.reserve(expected)
         spent = Spending()
         try:
-            response = await self._connection.send(sending)
-            spent = self._api.spent(None, asked)
+            response = await self._connection.send(self._api.request(asked))
+            spent = self._budget.presumed(*size)
             reply = self._read(response.json, asked)
-            spent = self._api.spent(reply, asked)
+            if not self._config.is_language_model or any(reply.tokens):
+                read, written = reply.tokens
+                spent = replace(spent, input_tokens=read, output_tokens=written, estimated=0)
             self._succeeded = True
             return reply, spent
         except ServiceError as error:
+            if error.kind == _LATE:
+                spent = self._budget.presumed(*size)
             if not self._is_of_one_request(error, asked):
+                if spent.requests:
+                    self._journal.add((), spent)
                 raise
             return None, spent
         finally:
-            self._budget.settle(expected, spent, sent_bytes)
+            self._budget.settle(expected, spent)
 
     def _is_of_one_request(self, error: ServiceError, asked: Asked) -> bool:
         """Whether the error says nothing about other requests."""
-        if error.kind == "timed_out" and asked.attempt < self._config.attempts:
+        if error.kind == _LATE and asked.attempt < self._config.attempts:
             return True
         return error.status in _SPLITTABLE and (self._succeeded or len(asked.texts) > 1)
 

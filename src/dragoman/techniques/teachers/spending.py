@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from dragoman.core.errors import ServiceError
@@ -21,6 +21,10 @@ class Spending:
     output_tokens: int = 0
     characters: int = 0
     """Of the source lines."""
+    sent_bytes: int = 0
+    """Length of the requests of a language model in UTF-8, instructions included."""
+    estimated: int = 0
+    """Requests whose tokens the server did not say, so that they are estimated."""
 
     def __add__(self, other: Spending) -> Spending:
         return Spending(
@@ -48,7 +52,8 @@ class Spending:
 
     def values(self, config: TeacherConfig) -> dict[str, Any]:
         """Plain values for a report."""
-        return {**asdict(self), "cost": round(self.cost(config), 6)}
+        counts = {name: count for name, count in asdict(self).items() if name != "sent_bytes"}
+        return {**counts, "cost": round(self.cost(config), 6)}
 
     def described(self, config: TeacherConfig) -> str:
         """In a few words, such as "12 requests, 3,400 tokens, cost 0.02"."""
@@ -67,7 +72,7 @@ class SpendingBounds:
 
     A request is allowed only if its expected spending still fits.  What a language model reads and
     writes is known only afterwards; until then it is estimated from the bytes of the request and
-    from earlier answers.
+    from all earlier answers, those of earlier runs included.
 
     Args:
         config: the bounds and the prices.
@@ -78,11 +83,9 @@ class SpendingBounds:
         self._config = config
         self.spent = spent
         self._reserved = Spending()
-        self._sent_bytes = 0
-        self._seen = Spending()
 
-    def expected(self, sent_bytes: int, characters: int) -> Spending:
-        """The likely spending of a request.
+    def likely(self, sent_bytes: int, characters: int) -> Spending:
+        """The spending of a request by what is known of earlier ones.
 
         Args:
             sent_bytes: length of its text in UTF-8, instructions included.
@@ -90,15 +93,28 @@ class SpendingBounds:
         """
         if not self._config.is_language_model:
             return Spending(requests=1, characters=characters)
-        seen = self._seen
-        per_byte = seen.input_tokens / self._sent_bytes if self._sent_bytes else 0
+        seen = self.spent
+        per_byte = seen.input_tokens / seen.sent_bytes if seen.sent_bytes else 0
         written = seen.output_tokens / seen.characters if seen.characters else 0
         return Spending(
             requests=1,
             input_tokens=round(sent_bytes * (per_byte or 1 / _BYTES_PER_TOKEN)),
-            output_tokens=round(characters * (written * _MARGIN or 1.0)),
+            output_tokens=round(characters * (written or self._config.candidates)),
             characters=characters,
+            sent_bytes=sent_bytes,
         )
+
+    def expected(self, sent_bytes: int, characters: int) -> Spending:
+        """The :meth:`likely` spending with a margin, so that bounds are kept."""
+        likely = self.likely(sent_bytes, characters)
+        if not self.spent.output_tokens:
+            return likely
+        return replace(likely, output_tokens=round(likely.output_tokens * _MARGIN))
+
+    def presumed(self, sent_bytes: int, characters: int) -> Spending:
+        """The spending of a request that brought no figures, as :meth:`likely`."""
+        likely = self.likely(sent_bytes, characters)
+        return replace(likely, estimated=1) if self._config.is_language_model else likely
 
     def reserve(self, expected: Spending) -> None:
         """Take the spending of a request that is about to be sent.
@@ -122,9 +138,7 @@ class SpendingBounds:
                 )
         self._reserved = self._reserved + expected
 
-    def settle(self, expected: Spending, real: Spending, sent_bytes: int) -> None:
+    def settle(self, expected: Spending, real: Spending) -> None:
         """Replace the reserved spending of a request by the real one, nothing if it failed."""
         self._reserved = self._reserved - expected
         self.spent = self.spent + real
-        if real.tokens:
-            self._seen, self._sent_bytes = self._seen + real, self._sent_bytes + sent_bytes
