@@ -24,6 +24,7 @@ from dragoman.cli.commands.align import align_words
 from dragoman.cli.commands.backtranslation import backtranslate
 from dragoman.cli.commands.bulk import bulk
 from dragoman.cli.commands.calibrate import calibrate
+from dragoman.cli.commands.check import check
 from dragoman.cli.commands.classification import classify
 from dragoman.cli.commands.comparison import compare
 from dragoman.cli.commands.convert import convert
@@ -105,8 +106,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, filter_, tune, calibrate, shortlist, average, adapt, merge, distill, backtranslate),
-    *(embed, compare, terms, segments, align_words, show, cost),
+    *(score, check, filter_, tune, calibrate, shortlist, average, adapt, merge, distill),
+    *(backtranslate, embed, compare, terms, segments, align_words, show, cost),
     *(bulk, recipes, corpora),
     *(serve, keys, corrections),
     *(install, pack, import_foreign, export, push),

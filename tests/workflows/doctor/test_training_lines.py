@@ -9,7 +9,7 @@ import pytest
 from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.examples import Example, Origin
-from dragoman.workflows.doctor import Finding
+from dragoman.workflows.doctor import Diagnosis
 from dragoman.workflows.doctor.text_checks import Texts
 from dragoman.workflows.doctor.training_lines import check_short_lines
 
@@ -19,7 +19,7 @@ UPPER = {"kind": "case", "to": "upper", "sides": "both", "share": 0.1}
 SHARED = {"kind": "case", "to": "upper", "sides": "source", "share": 0.1}
 
 
-def finding(sources: list[str], transforms: list[dict[str, Any]] | None = None) -> Finding | None:
+def finding(sources: list[str], transforms: list[dict[str, Any]] | None = None) -> Diagnosis | None:
     part = {**PART, "source_language": "en", "target_language": "de"}
     values = {"data": {"train": [{**part, "transforms": transforms or []}], "dev": part}}
     config = parse(ExperimentConfig, values, "my.yaml")

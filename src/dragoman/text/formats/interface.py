@@ -39,6 +39,8 @@ class Format(ABC):
     sides: ClassVar[str | None] = None
     """The sort of names that ``source`` and ``target`` are in its files, in the plural, such as
     "columns". It is None if a file has just two sides, which need no names."""
+    counts: ClassVar[str] = "line"
+    """What :attr:`Pair.line` counts: lines, or in formats without lines units or segments."""
     one_file: ClassVar[bool] = True
     """Whether one file has both sides. If not, each side has a file."""
 

@@ -27,6 +27,7 @@ class Sgm(Format):
 
     name = "sgm"
     suffixes = (".sgm", ".sgml")
+    counts = "segment"
     sides = "files"
     one_file = False
 

@@ -24,6 +24,7 @@ class Tmx(Format):
 
     name = "tmx"
     suffixes = (".tmx",)
+    counts = "unit"
     sides = "languages"
 
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:

@@ -18,6 +18,7 @@ class WmtXml(Format):
     """Source segments with their references (see github.com/wmt-conference/wmt-format-tools)."""
 
     name = "wmt-xml"
+    counts = "segment"
 
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of each source segment and its first reference, in constant memory.

@@ -42,6 +42,7 @@ class Xliff(Format):
 
     name = "xliff"
     suffixes = (".xlf", ".xliff")
+    counts = "unit"
 
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of segments and their targets.

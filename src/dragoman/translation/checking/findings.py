@@ -40,6 +40,11 @@ KIND_TITLES: dict[FindingKind, str] = {
 }
 """Names of the kinds for people."""
 
+UNCERTAIN: frozenset[FindingKind] = frozenset(
+    ["numbers", "wrong_language", "too_short", "too_long", "inconsistent"]
+)
+"""Kinds of which people write some on purpose, such as "1" for "one": warnings, not errors."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -54,6 +59,11 @@ class Finding:
     """Whether :attr:`span` is in the source, for what the translation lacks."""
     text: str = ""
     """The string in question, such as a placeholder; "" if it is the whole translation."""
+
+    @property
+    def level(self) -> Literal["error", "warning"]:
+        """How certain it is that something is wrong."""
+        return "warning" if self.kind in UNCERTAIN else "error"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

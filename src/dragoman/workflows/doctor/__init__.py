@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Level = Literal["ok", "warning", "error"]
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """The result of one check."""
 
     level: Level
@@ -18,16 +18,16 @@ class Finding(NamedTuple):
     """Result of the check, with a remedy unless it is fine."""
 
 
-def ok(topic: str, text: str) -> Finding:
+def ok(topic: str, text: str) -> Diagnosis:
     """All is well."""
-    return Finding("ok", topic, text)
+    return Diagnosis("ok", topic, text)
 
 
-def warning(topic: str, text: str) -> Finding:
+def warning(topic: str, text: str) -> Diagnosis:
     """Training works, but probably not as intended."""
-    return Finding("warning", topic, text)
+    return Diagnosis("warning", topic, text)
 
 
-def error(topic: str, text: str) -> Finding:
+def error(topic: str, text: str) -> Diagnosis:
     """Training will fail."""
-    return Finding("error", topic, text)
+    return Diagnosis("error", topic, text)

@@ -10,7 +10,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import completed
 from dragoman.run.run_directory import check_usable
 from dragoman.workflows.doctor import (
-    Finding,
+    Diagnosis,
     error,
     machine,
     pieces,
@@ -20,7 +20,7 @@ from dragoman.workflows.doctor import (
 )
 
 
-def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
+def examine(config: ExperimentConfig, run: Path) -> Iterator[Diagnosis]:
     """Check everything that training needs, without training or writing anything.
 
     Findings are yielded as they are made.  Checks of text that cannot be read are left out.
@@ -56,7 +56,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     yield from machine.check_machine(config, texts, encoded, run)
 
 
-def _check_schedule(config: ExperimentConfig) -> Iterator[Finding]:
+def _check_schedule(config: ExperimentConfig) -> Iterator[Diagnosis]:
     training = config.training
     warmup = training.schedule.warmup_steps
     if training.max_steps is not None and warmup >= training.max_steps:

@@ -16,7 +16,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.objectives.chunks import CACHED_SCORES, CHUNK_SCORES
-from dragoman.workflows.doctor import Finding, error, ok, warning
+from dragoman.workflows.doctor import Diagnosis, error, ok, warning
 from dragoman.workflows.doctor.pieces import Encoded
 from dragoman.workflows.doctor.text_checks import Texts
 from dragoman.workflows.progress import duration
@@ -32,7 +32,7 @@ _MOST_PARAMETERS_PER_TOKEN = 100
 
 def check_machine(
     config: ExperimentConfig, texts: Texts, encoded: Encoded, run: Path
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Check the size of the model, then disk, memory and time."""
     assert encoded.vocabularies is not None
     pieces = [len(vocabulary) for vocabulary in encoded.vocabularies]
@@ -57,7 +57,7 @@ def _epoch_tokens(texts: Texts, encoded: Encoded) -> float:
     return sampled * texts.kept / len(texts.train)
 
 
-def _check_size(config: ExperimentConfig, sizes: Cost, epoch: float) -> Finding:
+def _check_size(config: ExperimentConfig, sizes: Cost, epoch: float) -> Diagnosis:
     text = f"{sizes.total_parameters:,} parameters"
     if sizes.frozen_parameters:
         text += f", of which {sizes.learned_parameters:,} learn,"
@@ -90,7 +90,7 @@ def _init_command(config: ExperimentConfig) -> str:
     return " ".join(["dragoman init", *files, *options])
 
 
-def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Finding:
+def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Diagnosis:
     home = next(path for path in (run.absolute(), *run.absolute().parents) if path.exists())
     if not os.access(home, os.W_OK):
         return error("disk", f"{home} cannot be written to; choose another place with --run")
@@ -105,7 +105,7 @@ def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Finding:
     return ok("disk", text)
 
 
-def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator[Finding]:
+def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator[Diagnosis]:
     if is_emulated(decide_precision(config.training.precision, device), device):
         yield warning(
             "precision",
@@ -126,7 +126,7 @@ def _static_memory(sizes: Cost) -> float:
 
 def _check_memory(
     config: ExperimentConfig, static: float, measured: Measured, available: float
-) -> Finding:
+) -> Diagnosis:
     training = config.training
     batch = measured.bytes_per_token * min(
         training.step_tokens, training.device_tokens or training.step_tokens
@@ -145,7 +145,7 @@ def _check_time(
     encoded: Encoded,
     measured: Measured,
     device: torch.device,
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     training = config.training
     epoch = _epoch_tokens(texts, encoded)
     speed = measured.tokens_per_second

@@ -19,7 +19,7 @@ from dragoman.text.vocabularies.extension import extend_vocabularies, extensible
 from dragoman.text.vocabularies.vocabulary_needs import Unknown, vocabulary_needs
 from dragoman.text.vocabularies.vocabulary_training import train_weighted_vocabularies
 from dragoman.validation import too_long
-from dragoman.workflows.doctor import Finding, error, ok, warning
+from dragoman.workflows.doctor import Diagnosis, error, ok, warning
 from dragoman.workflows.doctor.text_checks import SAMPLE_PAIRS, Texts
 
 _SHOWN_CHARACTERS = 10
@@ -35,7 +35,9 @@ class Encoded:
     targets: list[list[int]] = field(default_factory=list)
 
 
-def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
+def check_vocabulary(
+    config: ExperimentConfig, texts: Texts, encoded: Encoded
+) -> Iterator[Diagnosis]:
     """Check that the vocabulary can be made, and covers dev and test."""
     try:
         parent = check_parents(config)
@@ -64,7 +66,7 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
 
 def _check_start(
     config: ExperimentConfig, texts: Texts, parent: Parent | None
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Check that the vocabulary that training starts from is extended where that pays."""
     if parent is None or parent.setting != "training.start_from" or config.model.writes_labels:
         return
@@ -98,7 +100,9 @@ def _vocabularies(config: ExperimentConfig, texts: Texts, parent: Parent | None)
     return parent.vocabularies
 
 
-def _check_coverage(name: str, pairs: list[Pair], vocabularies: Vocabularies) -> Iterator[Finding]:
+def _check_coverage(
+    name: str, pairs: list[Pair], vocabularies: Vocabularies
+) -> Iterator[Diagnosis]:
     for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
         unknown = Unknown.of([getattr(pair, side) for pair in pairs], vocabulary)
         if not unknown.pieces:
@@ -120,7 +124,7 @@ def _unknown_characters(lines: list[str], vocabulary: Vocabulary) -> str:
     return ", ".join(f"{c} U+{ord(c):04X}" for c in unknown[:_SHOWN_CHARACTERS]) + more
 
 
-def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
+def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Diagnosis]:
     """Check sentence lengths in pieces against the limits of training and translation."""
     sides = {"source": encoded.sources, "target": encoded.targets}
     lengths = {side: np.array([len(ids) for ids in side_ids]) for side, side_ids in sides.items()}
@@ -156,7 +160,7 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
 
 def _check_evaluation_lengths(
     config: ExperimentConfig, texts: Texts, encoded: Encoded
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Detect dev and test lines that translation refuses, which would end the run at scoring."""
     assert encoded.vocabularies is not None
     positions = config.model.position_limit

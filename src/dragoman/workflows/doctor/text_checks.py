@@ -21,7 +21,7 @@ from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
 from dragoman.text.terms.terminology import counters
-from dragoman.workflows.doctor import Finding, error, ok, warning
+from dragoman.workflows.doctor import Diagnosis, error, ok, warning
 
 SAMPLE_PAIRS = 50_000
 """Number of training pairs examined closely; all are read."""
@@ -78,7 +78,7 @@ class Texts:
         return {**self.dev, **self.tests}
 
 
-def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that dev and test sets are readable, filled and of a sensible size.
 
     Further text that is held out need only be readable.
@@ -108,7 +108,7 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
             yield error(f"held_out.{number}", str(problem))
 
 
-def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterator[Finding]:
+def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterator[Diagnosis]:
     if not filled:
         yield error(name, "no pair has both sides filled; look at the files and filters")
         return
@@ -123,7 +123,7 @@ def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterat
         yield warning(name, f"{filled} pairs are few: scores will fluctuate; use some hundreds")
 
 
-def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that the training text is readable, and that cleaning keeps enough of it."""
     held_out = frozenset(texts.held_out)
     report = CleaningReport()
@@ -143,7 +143,7 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
         yield from _check_leakage(report, sets)
 
 
-def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
+def _check_cleaning(report: CleaningReport) -> Iterator[Diagnosis]:
     reasons: Counter[str] = Counter()
     for part in report.parts.values():
         reasons.update({reason: finding.count for reason, finding in part.dropped.items()})
@@ -158,7 +158,7 @@ def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
         yield ok("train", text)
 
 
-def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Finding]:
+def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Diagnosis]:
     dropped = report.dropped("held out")
     kept = sum(
         part.noted["held out, kept"].count
@@ -180,7 +180,7 @@ def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Finding]:
         yield ok("leakage", f"no training pair repeats a {sets} sentence")
 
 
-def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that source and target are two languages, the same everywhere, aligned by line."""
     train = texts.translated
     if len(train) < ENOUGH_PAIRS or config.model.writes_labels:
@@ -232,7 +232,7 @@ def _frequent(texts: Iterable[str]) -> set[str]:
 _BY_SPACES = {"13a", "intl"}
 
 
-def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that metrics have the inputs they need, and that BLEU finds words in the target."""
     try:
         for evaluation in config.evaluations():
@@ -258,7 +258,7 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     )
 
 
-def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that scores of each set can be computed: with a glossary, with a seed, or of trees."""
     metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
     of_trees = tuple(metrics_of("trees", metrics))

@@ -14,11 +14,11 @@ from dragoman.evaluation.languages import FEWEST_WORDS, MUCH_FOREIGN, foreign_li
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tokens import words_of
 from dragoman.text.transforms.casing import CaseConfig
-from dragoman.workflows.doctor import Finding, ok, warning
+from dragoman.workflows.doctor import Diagnosis, ok, warning
 from dragoman.workflows.doctor.text_checks import ENOUGH_PAIRS, Texts
 
 
-def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check each language of either side, as far as it can be distinguished from others here.
 
     Text without a source is judged part by part.
@@ -49,7 +49,7 @@ def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]
 
 def _check_alone(
     config: ExperimentConfig, fine: dict[str, None], unchecked: dict[str, None]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Judge text without a source; text that cannot be read was reported with the rest."""
     for key, part in config.train_by_key().items():
         with suppress(DataError):
@@ -95,7 +95,7 @@ _LETTER = regex.compile(r"\p{L}")
 _DIGIT = regex.compile(r"\p{Nd}")
 
 
-def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check the shares of short lines, of lines in capitals, and of numbers or codes.
 
     Those of which a transform makes examples are left out.
