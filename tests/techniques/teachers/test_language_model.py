@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.client import connection
 from dragoman.core.errors import ConfigError, DataError, SavedError, ServiceError
 from dragoman.techniques.teachers.remote_teacher import RemoteTeacher
-from dragoman.techniques.teachers.taught_corpus import CandidateChoice, teach_corpus
+from dragoman.techniques.teachers.taught_corpus import teach_corpus
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.examples import Direction
 from dragoman.translation.synthesis import SHARD_LINES, GivenLine, SyntheticCorpus
@@ -457,6 +457,3 @@ class TestCandidates:
             assert server.bodies[0]["n"] == 4
         assert rows(corpus)[0]["target"] == "guten Morgen allerseits"
         assert rows(corpus)[0]["method"] == "openai API, agreement by chrF of 4"
-
-    def test_of_two_the_first_is_chosen(self) -> None:
-        assert CandidateChoice()(("a", "b"), "") == "a"

@@ -31,6 +31,7 @@ from dragoman.techniques.teachers.spending import Spending, SpendingBounds
 from dragoman.techniques.teachers.teacher_config import ApiName, TeacherConfig
 from dragoman.text.examples import Direction
 from dragoman.text.terms.glossary import Glossary
+from dragoman.translation.corpus_origin import model_digest
 
 APIS: dict[ApiName, type[TeacherApi]] = {
     "openai": ChatApi,
@@ -82,6 +83,8 @@ class RemoteTeacher:
             "target_language": self.direction.target_language,
             **{name: content_digest(path) for name, path in files.items() if path is not None},
         }
+        if self.config.scorer is not None:
+            values["scorer"] = model_digest(self.config.scorer)
         if isinstance(self.api, ChatApi):
             prompt = self.api.instructions.encode()
             values["prompt"] = hashlib.sha256(prompt).hexdigest()

@@ -16,8 +16,9 @@ from typing import Any
 
 from dragoman.core.claims import claimed
 from dragoman.core.files import write_json
-from dragoman.evaluation.similarity import Closest, PairwiseSimilarity
+from dragoman.evaluation.similarity import Closest
 from dragoman.techniques.teachers.answer_checks import PROBLEMS
+from dragoman.techniques.teachers.candidate_choice import CandidateChoice, Choosable, choice_of
 from dragoman.techniques.teachers.journal import ANSWERS_FILE, Journal, TaughtLine
 from dragoman.techniques.teachers.remote_teacher import RemoteTeacher, Wanted
 from dragoman.techniques.teachers.spending import Spending, SpendingBounds
@@ -35,31 +36,6 @@ from dragoman.translation.synthesis import (
 )
 
 _EXAMPLES = 5  # dropped lines of each problem in the report
-
-
-@dataclass(frozen=True)
-class CandidateChoice:
-    """Chooses among the translations of a line.
-
-    By default the one that agrees most with the others: minimum Bayes risk by chrF (Kumar and Byrne
-    2004), where each candidate counts as a sample.
-    """
-
-    closest: Closest | None = None
-
-    @property
-    def name(self) -> str:
-        """In a few words."""
-        return "agreement by chrF" if self.closest is None else f"closest by {self.closest.name}"
-
-    def __call__(self, candidates: tuple[str, ...], reference: str) -> str:
-        """The chosen translation; of equals, the first."""
-        if self.closest is not None and reference:
-            return candidates[self.closest(candidates, reference)]
-        if len(candidates) <= 2:
-            return candidates[0]
-        agreement = PairwiseSimilarity("chrf")(candidates, candidates).mean(axis=1)
-        return candidates[int(agreement.round(9).argmax())]
 
 
 def teach_corpus(
@@ -83,7 +59,7 @@ def teach_corpus(
         text: the lines; they are read twice.
         output: directory of the corpus.
         known: which side ``text`` is.
-        closest: chooses among several candidates by a reference; by default they vote.
+        closest: chooses among several candidates by a reference, in place of the teacher's choice.
         shard_lines: lines per shard.
         progress: shows how much is done.
         tell: gets a line about what the rest will cost, before the first request.
@@ -99,7 +75,7 @@ def teach_corpus(
     shards = Shards(output, more_files=(ANSWERS_FILE, TEACHER_REPORT_FILE))
     shards.check_usable()
     total, digest = measured(text)
-    choice = CandidateChoice(closest)
+    choice = choice_of(config, teacher.direction, closest)
     method = f"{config.api_name} API"
     if config.candidates > 1:
         method += f", {choice.name} of {config.candidates}"
@@ -113,7 +89,7 @@ def teach_corpus(
     use = "this directory; wait until it ends, or choose another one"
     with claimed(output / LOCK_FILE, use):
         if (finished := shards.begin(origin)) is None:
-            with Journal(output / ANSWERS_FILE) as journal:
+            with Journal(output / ANSWERS_FILE) as journal, choice:
                 _tell_costs(teacher, text, journal, tell)
                 rows = _Rows(choice, known, method)
                 there = shards.finished()
@@ -154,17 +130,26 @@ class _Rows:
     method: str
 
     def write(self, piece: Piece, shards: Shards, answers: list[TaughtLine]) -> None:
+        pairs = list(zip(piece.lines, answers, strict=True))
+        chosen = iter(
+            self.choice(
+                [
+                    Choosable(line.text, answer.candidates, line.reference)
+                    for line, answer in pairs
+                    if answer.candidates
+                ]
+            )
+        )
         with shards.numbered(piece.number, len(piece.lines)) as shard:
-            for line, answer in zip(piece.lines, answers, strict=True):
+            for line, answer in pairs:
                 if not line.text.strip():
                     shard.leave_empty()
                 elif answer.problem is not None:
                     shard.refuse(f"of the answer: {answer.problem}")
                 else:
-                    shard.add(self._row(line, answer))
+                    shard.add(self._row(line, answer, next(chosen)))
 
-    def _row(self, line: GivenLine, answer: TaughtLine) -> dict[str, Any]:
-        made = self.choice(answer.candidates, line.reference)
+    def _row(self, line: GivenLine, answer: TaughtLine, made: str) -> dict[str, Any]:
         source, target = (line.text, made) if self.known == "source" else (made, line.text)
         return {
             "source": source,

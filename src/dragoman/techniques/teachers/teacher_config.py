@@ -48,6 +48,9 @@ class TeacherConfig(Config):
     """Translations of each line to choose from."""
     temperature: float = Field(0.0, ge=0, le=2)
     """Temperature of sampling of a language model. Several candidates need one above 0."""
+    scorer: Path | None = None
+    """Model, run or checkpoint that chooses among the candidates: the one that it finds likeliest.
+    By default the one is chosen that agrees most with the others."""
     structured: Literal["schema", "json", "none"] = "schema"
     """What a server of the OpenAI API is told about the form of answers: a JSON schema, only that
     they are JSON, or nothing; for servers that refuse the others."""
@@ -121,6 +124,8 @@ class TeacherConfig(Config):
             yield "candidates: DeepL's API gives one translation; remove it"
         if self.memory is None:
             yield from self.unread("without memory", "examples")
+        if self.candidates == 1:
+            yield from self.unread("with one candidate", "scorer")
         prices = (self.price_input, self.price_output, self.price_characters)
         if self.max_cost is not None and not any(prices):
             yield "max_cost: needs a price; set price_input and price_output, or price_characters"
