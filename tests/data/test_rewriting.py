@@ -162,6 +162,19 @@ def test_a_share_of_the_sources_is_tagged(made: Made, vocabularies: Vocabularies
         assert source[int(row in tagged) :] == [*store.source(row).tolist(), EOS]
 
 
+def test_a_transform_begins_in_its_epoch(made: Made, vocabularies: Vocabularies) -> None:
+    always = {"kind": "tag", "share": 0.5}
+    store, parts = made([always], [{"kind": "tag", "from_epoch": 2}])
+    assert store.parts[1].tags == ()  # such a tag is not stored, even if all examples get it
+    batches = Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts)
+    tags = {row: vocabularies.source.tag("<2de>" if row < 60 else "<2fr>") for row in range(120)}
+    for epoch, late in ((0, 0), (1, 0), (2, 60), (3, 60)):
+        seen = shown(batches.epoch(epoch))
+        tagged = [row for row, source, _ in seen if source[0] == tags[row]]
+        assert sum(row >= 60 for row in tagged) == late
+        assert 15 < sum(row < 60 for row in tagged) < 45
+
+
 def test_unknown_pieces_and_what_becomes_too_long_stay(
     tmp_path: Path, vocabularies: Vocabularies
 ) -> None:

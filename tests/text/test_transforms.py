@@ -170,6 +170,12 @@ def test_a_filter_without_every_prepares_the_text_of_earlier_releases() -> None:
     assert FilterConfig(every=2).text_settings().keys() == known | {"every"}
 
 
+def test_a_transform_of_all_epochs_prepares_the_text_of_earlier_releases() -> None:
+    assert CaseConfig(to="lower").text_settings().keys() == {"kind", "to", "sides", "share"}
+    assert not CaseConfig(to="lower").is_random
+    assert CaseConfig(to="lower", from_epoch=1).is_random
+
+
 @pytest.mark.parametrize(
     ("values", "problem"),
     [

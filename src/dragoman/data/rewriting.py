@@ -39,6 +39,10 @@ class _Part:
     prefix: int
     """Number of tag ids at the start of its stored sources."""
 
+    def changed(self, example: Example, epoch: int, rng: Random) -> Example:
+        """The example after the transforms of an epoch."""
+        return _changed(example, (one for one in self.transforms if one.runs_in(epoch)), rng)
+
     def without_draws(self, example: Example) -> Example:
         """The example after the transforms that draw no random numbers."""
         steady = (transform for transform in self.transforms if not transform.is_random)
@@ -173,7 +177,7 @@ class Rewriter:
                 Origin(part.stored.name, line),
             )
             rng = Random(_seed(self._seed, epoch, number, line, times))
-            after = _changed(before, part.transforms, rng)
+            after = part.changed(before, epoch, rng)
             if after[:2] != before[:2] or after.tags != before.tags:
                 yield _Row(place, part, ids, targets[place], before, after)
 

@@ -84,8 +84,12 @@ class TransformConfig(Config):
         return ()
 
     def text_settings(self) -> dict[str, Any]:
-        """The settings that the changed text depends on."""
-        return self.model_dump(mode="json")
+        """The settings that the changed text depends on, if it runs before training."""
+        return self.model_dump(mode="json", exclude={"from_epoch"})
+
+    def runs_in(self, epoch: int) -> bool:
+        """Whether it may change examples in an epoch, counted from 0."""
+        return True
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """Tags that it may write; the vocabulary needs them."""
@@ -121,11 +125,17 @@ class SharedTransform(TransformConfig):
 
     share: float = Field(1.0, gt=0, le=1)
     """Share of the examples that it changes; below 1, different ones in each epoch."""
+    from_epoch: int = Field(0, ge=0)
+    """The first epoch in which it changes examples, counted from 0."""
 
     @property
     def is_random(self) -> bool:
-        """True if the share is below 1."""
-        return self.share < 1
+        """True if the share is below 1, or some epochs are without it."""
+        return self.share < 1 or self.from_epoch > 0
+
+    @override
+    def runs_in(self, epoch: int) -> bool:
+        return epoch >= self.from_epoch
 
     def draws(self, rng: Random) -> bool:
         """Whether this example is among the share."""
@@ -144,7 +154,7 @@ class FileTransform(TransformConfig):
 
     @override
     def text_settings(self) -> dict[str, Any]:  # the content of the file is compared, not its path
-        return self.model_dump(mode="json", exclude={self.file_setting})
+        return self.model_dump(mode="json", exclude={self.file_setting, "from_epoch"})
 
     @override
     def reversed(self, direction: Direction) -> TransformConfig | None:
