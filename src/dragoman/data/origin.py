@@ -110,7 +110,15 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
     later = {"alignments", "source_language", "target_language", "tags", "transforms", "task"}
-    later |= {"context", "documents", "label", "label_columns", "licence", "sacrebleu"}
+    later |= {
+        "context",
+        "documents",
+        "label",
+        "label_columns",
+        "licence",
+        "sacrebleu",
+        "unreviewed",
+    }
     values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}
@@ -120,6 +128,8 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
         values["transforms"] = [transform.text_settings() for transform in transforms]
         if any(transform.reads_languages for transform in transforms):
             values["languages"] = [part.source_language, part.target_language]
+    if part.unreviewed:
+        values["unreviewed"] = True
     if part.is_labelled:
         values |= {"label": part.label, "label_columns": list(part.label_columns)}
     if part.context is not None:

@@ -55,7 +55,7 @@ def training_text(config: ExperimentConfig) -> tuple[TrainingText, ...]:
 
 def _text(part: CorpusPart) -> TrainingText:
     """Its files without their folders, and the licence stated by the recipe or of the corpus."""
-    files = part.files()
+    files = part.paths()
     names = {corpus_of(Path(os.path.abspath(file))) for file in files}
     name = names.pop() if len(names) == 1 else None
     known = corpora().get(name) if name is not None else None

@@ -97,6 +97,17 @@ class PoEntry:
         return self.msgctxt is None and not self.msgid.value
 
     @property
+    def messages(self) -> list[str]:
+        """The message, and its plural if it has one."""
+        plural = [] if self.msgid_plural is None else [self.msgid_plural.value]
+        return [self.msgid.value, *plural]
+
+    @property
+    def forms(self) -> list[str]:
+        """Its translation, or that of each plural form in their order."""
+        return [one.value for one in sorted(self.msgstr, key=lambda one: one.form)]
+
+    @property
     def needs_translation(self) -> bool:
         """Whether a translation is missing or fuzzy."""
         return len(self.done) < len(self.msgstr)

@@ -29,7 +29,7 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
     if part.is_labelled:
         return _labelled(part)
     sides = part.source or part.target or "", part.target or ""
-    pairs = part.file_format.read(part.files(), sides)
+    pairs = part.file_format.read(part.paths(), sides)
     if part.context is not None:
         return _in_context(pairs, part, part.context)
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
@@ -40,7 +40,7 @@ def _labelled(part: CorpusPart) -> Iterator[Pair]:
     form = part.file_format
     named = [(name, name) for name in part.label_columns]
     for name, label in named or [(part.source or "", part.label or "")]:
-        for pair in form.read(part.files(), (name, name)):
+        for pair in form.read(part.paths(), (name, name)):
             text = pair.source if form.one_file else pair.target  # a single plain file has targets
             yield Pair(text, label if text.strip() else "", pair.line)
 
@@ -72,7 +72,7 @@ def _document_names(part: CorpusPart) -> Iterator[str] | None:
     """The name of the document of each pair; None for files without such names."""
     if part.documents is None:
         return None
-    named = part.file_format.read(part.files(), (part.documents, part.documents))
+    named = part.file_format.read(part.paths(), (part.documents, part.documents))
     return (pair.source.partition("#")[0] for pair in named)
 
 

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from dragoman.core.config import Config
-from dragoman.core.relocation import PathMark, TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.text.context import ContextConfig
+from dragoman.text.corpora.corpus_files import CorpusFiles
 from dragoman.text.examples import Direction, Example, Origin, Tags
-from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of, format_of_two
+from dragoman.text.formats import Format, Pair
 from dragoman.text.normalization import normalize
-from dragoman.text.sacrebleu_sets import own_languages, set_files, set_problems
+from dragoman.text.sacrebleu_sets import own_languages, set_problems
 from dragoman.text.tags import label_problem
 from dragoman.text.transforms import (
     SourceByModelConfig,
@@ -33,38 +32,13 @@ TRANSLATION = "translation"
 
 _BESIDE_CONTEXT = {"filter", "tag"}
 """Transforms that leave the words of a sentence as they are."""
-_FILE_ALONE = PathMark("text", unless="path")  # beside a path, it is a column, key or language
 
 
-class CorpusPart(Config):
+class CorpusPart(CorpusFiles):
     """One source of sentence pairs: two plain files, one file with both sides, or a set by name.
 
     For a language model, a part has only a target.
     """
-
-    path: TextPath | None = None
-    """A TSV with a header, JSONL, TMX, PO or XLIFF file. Without it, `source` and `target` are two
-    plain files, aligned line by line, or two SGM files. Compression by gzip, xz or zstd is
-    recognised. A relative path is relative to the folder of the configuration; `corpora/NAME/FILE`
-    may be a file of the public corpus NAME."""
-    source: Annotated[str | None, _FILE_ALONE] = None
-    """Column, key or language of the source; without `path`, the file of the source lines. Leave it
-    out for a language model, which reads only the target."""
-    target: Annotated[str | None, _FILE_ALONE] = None
-    """The same for the target."""
-    sacrebleu: str | None = None
-    """A test set that sacrebleu knows by name, and its language pair, such as `wmt22/en-de`, in
-    place of files. It is downloaded at its first use; translations are scored against all of its
-    references."""
-    weight: float = Field(default=1.0, ge=1e-6, le=1e6)
-    """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
-    at least one pair. Vocabulary training counts the pairs in the same proportion."""
-    format: str | None = Field(default=None, examples=list(FORMATS))
-    """The format of the file; by default, its suffix decides. Installed packages may add others."""
-
-    licence: str | None = None
-    """Licence of the text, such as `CC-BY-4.0`, for the model card; the licence of a public corpus
-    is known."""
 
     label: str | None = None
     """For `model.family: classifier`: one label for all sources of this part, such as de, in place
@@ -116,13 +90,6 @@ class CorpusPart(Config):
         if len(set(columns)) < len(columns):
             raise ValueError("a column is named twice")
         return columns
-
-    @field_validator("format")
-    @classmethod
-    def _is_known(cls, value: str | None) -> str | None:
-        if value is not None:
-            format_named(value)
-        return value
 
     def conflicts(self) -> Iterator[str]:
         """Combinations of settings that do not fit together."""
@@ -232,6 +199,7 @@ class CorpusPart(Config):
                 "target": "target",
                 "sacrebleu": None,
                 "format": None,
+                "unreviewed": False,
                 "alignments": None,
                 "documents": None,
                 "transforms": tuple(one for one in self.transforms if one.kind != "filter"),
@@ -286,40 +254,10 @@ class CorpusPart(Config):
         """Whether every side that this part has is non-empty in ``pair`` after normalisation."""
         return not (is_empty(pair.target) or (self.has_source and is_empty(pair.source)))
 
-    @property
-    def file_format(self) -> Format:
-        """The format as given, or else that of the suffix."""
-        if self.format is not None:
-            return format_named(self.format)
-        if self.path is None:
-            return format_of_two(Path(self.target or self.source or ""))
-        return format_of(Path(self.path))
-
-    @property
-    def name(self) -> str:
-        """A short label for reports: the file and its folder, or the name of a test set."""
-        if self.sacrebleu is not None:
-            return self.sacrebleu
-        first, *second = self.files()
-        label = "/".join([first.parent.name, first.name] if first.parent.name else [first.name])
-        return " + ".join([label, *(path.name for path in second)])
-
-    def files(self) -> list[Path]:
-        """The files that are read: one with both sides, or those of source (if any) and target."""
-        if self.sacrebleu is not None:
-            found = set_files(self.sacrebleu)
-            return [found.source, found.references[0]]
-        names = (self.source, self.target) if self.path is None else (self.path,)
-        return [Path(name) for name in names if name is not None]
-
     def inputs(self) -> list[Path]:
         """All files that its examples depend on: its text and the files of its transforms."""
         read = [file for transform in self.transforms for file in transform.files()]
         return [*self.files(), *self.more_references(), *read]
-
-    def more_references(self) -> list[Path]:
-        """Files of further references, which translations are scored against as well."""
-        return [] if self.sacrebleu is None else list(set_files(self.sacrebleu).references[1:])
 
 
 def part_problems(part: CorpusPart) -> Iterator[str]:
@@ -355,12 +293,21 @@ def part_problems(part: CorpusPart) -> Iterator[str]:
             "alignments count the words of the original text, which tags and transforms "
             "change; leave one of them out"
         )
-    if part.documents is not None and form.sides not in {"columns", "keys"}:
-        yield f"documents is a column of a table, and {form.name} has none; leave it out"
+    yield from _format_problems(part, form)
     yield from order_problems(part.transforms, part.has_source)
     if part.tags and not any([part.has_source, *(one.makes_source for one in part.transforms)]):
         yield "tags go in front of a source, and there is none"
     yield from context_problems(part)
+
+
+def _format_problems(part: CorpusPart, form: Format) -> Iterator[str]:
+    """Settings that its format does not have."""
+    if part.documents is not None and form.sides not in {"columns", "keys"}:
+        yield f"documents is a column of a table, and {form.name} has none; leave it out"
+    if part.unreviewed and not form.has_states:
+        yield (
+            f"unreviewed: {form.name} does not say which translations are reviewed; leave it out"
+        )
 
 
 def context_problems(part: CorpusPart) -> Iterator[str]:

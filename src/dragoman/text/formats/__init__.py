@@ -25,6 +25,21 @@ from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po
+from dragoman.text.formats.projects.bilingual_projects import (
+    JsonlProject,
+    TmxProject,
+    TsvProject,
+    XliffProject,
+)
+from dragoman.text.formats.projects.gettext_project import GettextProject
+from dragoman.text.formats.projects.project_folder import ProjectFolder
+from dragoman.text.formats.projects.string_projects import (
+    AndroidProject,
+    AppleProject,
+    JsonProject,
+    PlainProject,
+    YamlProject,
+)
 from dragoman.text.formats.sgm import Sgm
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.trees import Trees
@@ -47,6 +62,7 @@ __all__ = [
     "format_names",
     "format_of",
     "format_of_two",
+    "project_formats",
 ]
 
 FORMATS: dict[str, Format] = {
@@ -61,6 +77,16 @@ FORMATS: dict[str, Format] = {
         Trees(),
         Sgm(),
         WmtXml(),
+        GettextProject(),
+        JsonProject(),
+        YamlProject(),
+        AndroidProject(),
+        AppleProject(),
+        XliffProject(),
+        TmxProject(),
+        TsvProject(),
+        JsonlProject(),
+        PlainProject(),
     )
 }
 """The formats that come with Dragoman, by name."""
@@ -138,7 +164,17 @@ def format_names() -> list[str]:
 
 def file_formats() -> list[str]:
     """Names of formats with both sides in one file. Formats of other packages count as such."""
-    return [name for name in format_names() if name not in FORMATS or FORMATS[name].one_file]
+    return [
+        name
+        for name in format_names()
+        if name not in FORMATS or (FORMATS[name].one_file and not FORMATS[name].is_folder)
+    ]
+
+
+def project_formats() -> list[ProjectFolder]:
+    """Formats of folders, built-in ones first. Those of broken packages are left out."""
+    added = (_loaded(name, *entries) for name, entries in installed(GROUP).items())
+    return [one for one in (*FORMATS.values(), *added) if isinstance(one, ProjectFolder)]
 
 
 @cache

@@ -6,8 +6,11 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from pathlib import Path
 from typing import ClassVar
+
+from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
@@ -43,6 +46,12 @@ class Format(ABC):
     """What :attr:`Pair.line` counts: lines, or in formats without lines units or segments."""
     one_file: ClassVar[bool] = True
     """Whether one file has both sides. If not, each side has a file."""
+    is_folder: ClassVar[bool] = False
+    """Whether its pairs are in the files of a folder."""
+    has_states: ClassVar[bool] = False
+    """Whether a translation can be marked as not reviewed, like a fuzzy message of gettext."""
+    reads_unreviewed = False
+    """Whether translations that are not reviewed are read as well."""
 
     @abstractmethod
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
@@ -57,6 +66,16 @@ class Format(ABC):
         Raises:
             DataError: while iterating: missing, damaged, of another format or without a side.
         """
+
+    def files(self, path: Path, sides: Sides) -> list[Path]:
+        """The files from which the pairs of a path are read; of a folder, those of its files."""
+        return [path]
+
+    def with_unreviewed(self) -> Self:
+        """The same format, which also reads translations that are not reviewed."""
+        other = copy(self)
+        other.reads_unreviewed = True
+        return other
 
     def write(self, files: Sequence[Path], sides: Sides) -> AbstractContextManager[AddPair]:
         """Writes files, which appear at the end of the ``with`` block if it succeeds.

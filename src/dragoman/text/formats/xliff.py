@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -26,7 +26,6 @@ UNDONE = ("new", "needs-translation")
 UNREVIEWED = "needs-review-translation"
 """The state of a target (1.2) that was made by a program."""
 _UNDONE_2 = "initial"
-_SKIPPED = (*UNDONE, UNREVIEWED)
 _UNITS = ("trans-unit", "unit")
 _HEADS = ("xliff", "file")
 _LANGUAGES_1, _LANGUAGES_2 = ("source-language", "target-language"), ("srcLang", "trgLang")
@@ -34,7 +33,9 @@ _INDENTED = re.compile(r"\n[ \t]+\S")
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PLACEHOLDERS = Terminology(protect=("placeholders",))
 
-_Languages = tuple[str | None, str | None]
+StatedLanguages = tuple[str | None, str | None]
+"""The languages that a part states for its sources and its targets."""
+IsWanted = Callable[[str | None, str | None], bool]
 
 
 class Xliff(Format):
@@ -44,52 +45,88 @@ class Xliff(Format):
     suffixes = (".xlf", ".xliff")
     counts = "unit"
 
+    has_states = True
+
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of segments and their targets.
 
         Targets are skipped if they are missing or empty, or if their state is not translated
-        (``new``, ``needs-translation``, ``initial``) or not reviewed (``needs-review-translation``,
-        like fuzzy messages of PO).  Inline codes are dropped without joining words, except for
-        placeholders, which are text, and line breaks. The content of ``g``, ``pc`` and ``mrk`` is
-        text.
+        (``new``, ``needs-translation``, ``initial``) or, unless asked for, not reviewed
+        (``needs-review-translation``, like fuzzy messages of PO).  Inline codes are dropped without
+        joining words, except for placeholders, which are text, and line breaks. The content of
+        ``g``, ``pc`` and ``mrk`` is text.
 
         Raises:
-            DataError: not well-formed XML, with a document type, or without any translation.
+            DataError: not well-formed XML, with a document type, in several languages, or without
+                any translation.
         """
         (path,) = files
-        number = 0
+        languages: StatedLanguages = None, None
         found = False
-        languages: _Languages = None, None
-        for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
-            if local(part) == "file":
-                languages = _agreed(path, languages, _stated(part))
-            elif local(part) in _UNITS:
-                number += 1
-                for source, target in _translated(part):
-                    found = True
-                    yield Pair(source, target, number)
+
+        def agrees(*stated: str | None) -> bool:
+            nonlocal languages
+            languages = _agreed(path, languages, stated)  # type: ignore[arg-type]  # two
+            return True
+
+        for number, source, target, is_unreviewed in _units(path, agrees):
+            if self.reads_unreviewed or not is_unreviewed:
+                found = True
+                yield Pair(source, target, number)
         if not found:
             raise DataError(
                 f"{path}: no unit has a finished translation; fill the targets, and give those "
                 f"in the state {UNREVIEWED} another one once they are reviewed"
             )
 
-    def languages(self, path: Path) -> _Languages:
+    def units(self, path: Path, is_wanted: IsWanted) -> Iterator[tuple[str, str, bool]]:
+        """Sources and targets of the parts in some languages, and whether they are unreviewed.
+
+        Args:
+            path: of a file, whose parts may be in different languages.
+            is_wanted: whether a part in these languages is read.
+        """
+        for _, source, target, is_unreviewed in _units(path, is_wanted):
+            yield source, target, is_unreviewed
+
+    def languages(self, path: Path) -> StatedLanguages:
         """The languages in the file; that of the target is optional."""
-        for head in each_part(path, (), starts=_HEADS, allows_doctype=False):
-            if local(head) == "file" or "srcLang" in head.attrib:
-                return _stated(head)
-        return None, None
+        return next(iter(self.stated_languages(path)), (None, None))
+
+    def stated_languages(self, path: Path) -> list[StatedLanguages]:
+        """The languages of each part, without repetitions."""
+        heads = each_part(path, (), starts=_HEADS, allows_doctype=False)
+        found = (_stated(head) for head in heads if _states(head))
+        return list(dict.fromkeys(found))
 
 
-def _stated(head: Element) -> _Languages:
+def _units(path: Path, is_wanted: IsWanted) -> Iterator[tuple[int, str, str, bool]]:
+    """Number, source and target of each segment, and whether it is unreviewed."""
+    number = 0
+    reads = True
+    for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
+        if local(part) not in _UNITS:
+            reads = is_wanted(*_stated(part)) if _states(part) else reads
+            continue
+        number += 1
+        if reads:
+            for unit in _translated(part):
+                yield number, *unit
+
+
+def _states(head: Element) -> bool:
+    """Whether an element states languages: the root in version 2, and each file in 1.2."""
+    return any(name in head.attrib for name in (*_LANGUAGES_1, *_LANGUAGES_2))
+
+
+def _stated(head: Element) -> StatedLanguages:
     """The languages of an element, in the attributes of its version."""
     names = _LANGUAGES_2 if local(head) == "xliff" else _LANGUAGES_1
     source, target = (head.get(name) or None for name in names)
     return source, target
 
 
-def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
+def _agreed(path: Path, known: StatedLanguages, stated: StatedLanguages) -> StatedLanguages:
     """The languages on which the parts of a file agree.
 
     Raises:
@@ -101,12 +138,12 @@ def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
     return known[0] or stated[0], known[1] or stated[1]
 
 
-def _translated(unit: Element) -> Iterator[tuple[str, str]]:
-    """Sources and targets of a unit, if they are translations."""
+def _translated(unit: Element) -> Iterator[tuple[str, str, bool]]:
+    """Sources and targets of a unit, if they are translations, and whether they are unreviewed."""
     segments = [unit] if local(unit) == "trans-unit" else _named(unit, "segment")
     for segment in segments:
         sources, targets = _named(segment, "source"), _named(segment, "target")
-        if not sources or not targets or targets[0].get("state") in _SKIPPED:
+        if not sources or not targets or (state := targets[0].get("state")) in UNDONE:
             continue
         if segment is not unit and segment.get("state") == _UNDONE_2:
             continue
@@ -114,7 +151,7 @@ def _translated(unit: Element) -> Iterator[tuple[str, str]]:
         for pair in _aligned(unit, sources[0], targets[0]):
             source, target = (_text(one, is_kept=is_kept) for one in pair)
             if source.strip() and target.strip():
-                yield source, target
+                yield source, target, state == UNREVIEWED
 
 
 def _aligned(unit: Element, source: Element, target: Element) -> list[tuple[Element, Element]]:

@@ -81,7 +81,7 @@ def _smaller(config: ExperimentConfig) -> str:
 def _init_command(config: ExperimentConfig) -> str:
     """The command that writes a configuration of a suitable size for the same text."""
     part = config.data.train[0]
-    files = [shlex.quote(str(path)) for path in part.files()]
+    files = [shlex.quote(str(path)) for path in part.paths()]
     named = {"--source": part.source, "--target": part.target}
     if not part.file_format.names_sides:
         named = {"--source": config.source_language, "--target": config.target_language}
