@@ -33,11 +33,11 @@ class Made:
         return [self.codes[language], *(self.rows.get(piece, 3) for piece in pieces), 2]
 
 
-def trained_spm() -> bytes:
+def trained_spm(kind: str = "bpe") -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES * 5), model_writer=model, vocab_size=60,
-        model_type="bpe", hard_vocab_limit=False, minloglevel=2,
+        model_type=kind, hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
     return model.getvalue()
 
@@ -92,7 +92,7 @@ def m2m100(folder: Path, **settings: Any) -> Made:
 
 def mbart50(folder: Path, **settings: Any) -> Made:
     """mBART-50, with the files of its own tokenizer, whose languages are always the same."""
-    spm = trained_spm()
+    spm = trained_spm("unigram")
     processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
     pieces = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(len(processor))]
     tokenizer = transformers.MBart50Tokenizer(vocab=pieces)

@@ -45,7 +45,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 
 def exporter_module() -> Any:
     """Imported by the tests and not when they are collected, which every process does."""
-    return import_module("dragoman.exchange.huggingface_exporter")
+    return import_module("dragoman.exchange.huggingface_marian_exporter")
 
 
 def write(folder: Path, **settings: Any) -> Path:
@@ -129,7 +129,7 @@ def test_there_and_back_again(name: str, tmp_path: Path) -> None:
 def test_what_it_cannot_express(settings: dict[str, Any], message: str, usual: SavedModel) -> None:
     config = usual.config.model_copy(update={"model": config_of(**settings)})
     with pytest.raises(ConfigError, match=message):
-        exporter_module().HuggingfaceExporter().check(replace(usual, config=config))
+        exporter_module().HuggingfaceMarianExporter().check(replace(usual, config=config))
 
 
 def test_words_are_not_split_there(usual: SavedModel) -> None:
@@ -137,7 +137,9 @@ def test_words_are_not_split_there(usual: SavedModel) -> None:
     words = dictionary_over_words(SubwordNmt(), {"a": 0, "<unk>": 1, "</s>": 2}, NAMES, "dict.txt")
     vocabularies = Vocabularies(words.vocabulary, words.vocabulary)
     with pytest.raises(ConfigError, match="with sentencepiece, which this vocabulary"):
-        exporter_module().HuggingfaceExporter().check(replace(usual, vocabularies=vocabularies))
+        exporter_module().HuggingfaceMarianExporter().check(
+            replace(usual, vocabularies=vocabularies)
+        )
 
 
 def test_an_export_that_gives_something_else_is_not_written(
@@ -146,7 +148,9 @@ def test_an_export_that_gives_something_else_is_not_written(
     path = write(tmp_path)
     projections = {**LAYER_NAMES.projections, "query": "k_proj", "key": "q_proj"}
     swapped = replace(LAYER_NAMES, projections=projections)
-    monkeypatch.setattr(exporter_module(), "LAYER_NAMES", swapped)
+    monkeypatch.setattr(
+        import_module("dragoman.exchange.huggingface_writing"), "LAYER_NAMES", swapped
+    )
     with pytest.raises(ExportError, match="differ by up to"):
         export_model(path, "huggingface", tmp_path / "there")
     assert not (tmp_path / "there").exists()

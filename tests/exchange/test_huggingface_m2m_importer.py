@@ -47,7 +47,7 @@ def test_logits_are_those_of_the_original(made: Made) -> None:
     tags = vocabulary.ids([f"<2{into}>", f"<2{from_}>"])
     ours = {piece: number for number, piece in enumerate(vocabulary.pieces(range(len(vocabulary))))}
     shared = [piece for piece in made.rows if piece in ours and made.rows[piece] > 3]
-    assert len(shared) > 30
+    assert len(shared) >= 30
     columns = [ours[piece] for piece in shared], [made.rows[piece] for piece in shared]
     for text in SOURCES:
         pieces = vocabulary.pieces(vocabulary.encode(text))
@@ -140,7 +140,7 @@ class TestMbart:
             ("tokenizer_config.json", {"tokenizer_class": "MBartTokenizer"}, "this is mBART-25"),
             ("config.json", {"normalize_embedding": False}, "normalize_embedding: false is not"),
             ("generation_config.json", {"forced_bos_token_id": 9}, "9 begins every output"),
-            ("config.json", {"vocab_size": 99}, "number 1[0-9]{2} pieces, the model has 99"),
+            ("config.json", {"vocab_size": 79}, "number [0-9]+ pieces, the model has 79"),
         ],
     )
     def test_what_another_model_has_is_refused(

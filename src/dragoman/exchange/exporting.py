@@ -162,6 +162,8 @@ def _card(saved: SavedModel, exporter: Exporter, report: ExportReport, adapted: 
 
 def _tags(saved: SavedModel, exporter: Exporter) -> str:
     """Which tags each direction needs in front of a text, as they are written there."""
+    if not exporter.reads_tags(saved):
+        return ""
     written = exporter.written_tags(saved)
     rows, pieces = [], False
     for source, target in language_pairs(saved.config):

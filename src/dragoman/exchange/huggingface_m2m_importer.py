@@ -12,7 +12,6 @@ language to write: here both are tags of the source.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,12 @@ import torch
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.foreign_files import numbered_from_zero, read_bytes, read_object
+from dragoman.exchange.foreign_files import (
+    ForeignWeights,
+    numbered_from_zero,
+    read_bytes,
+    read_object,
+)
 from dragoman.exchange.foreign_transformer import (
     SIDES,
     ForeignSides,
@@ -40,6 +44,7 @@ from dragoman.exchange.huggingface_files import (
     weights_in,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.m2m_codes import CODE, M2M_LANGUAGES, MBART_CODES, language_of
 from dragoman.saved.directions import check_language
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
@@ -56,31 +61,20 @@ _WHOLE_FILE, _ADDED_FILE, _MAP_FILE = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
-_SPECIAL = Special("<pad>", "<unk>", "</s>", "</s>")
-_FAIRSEQ_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+FAIRSEQ_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+"""The first pieces, in the order of their rows."""
 _NEVER = ("<s>", "<mask>")  # in no text and no output
 _SPM_FIRST = 3  # sentencepiece's own special pieces, in another order
-_CODE = re.compile(r"__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2})")
-"""A piece that names a language: ``__de__`` of M2M-100, ``deu_Latn`` of NLLB, ``de_DE`` of
-mBART-50."""
-_FIRST_POSITION = 2
-_UNLISTED = {
-    "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga "
-    "gd gl gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml "
-    "mn mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn "
-    "tr uk ur uz vi wo xh yi yo zh zu",
-    "wmt21": "en ha is ja cs ru zh de",
-}
-"""Languages by the tokenizer's ``language_codes``, in the order of their rows; newer files do not
-list them."""
-_MBART_CODES = (
-    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
-    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL "
-    "hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN "
-    "th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
+FIRST_POSITION = 2
+"""Number of the first position, behind that of padding."""
+_OUTPUT = "lm_head.weight"
+_MATRICES = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    _OUTPUT,
 )
-"""In the order of their rows; the tokenizer of mBART-50 has them even if no file lists them."""
-_MBART_END = 2
+"""Names of the matrix of pieces, of which the output may have another."""
 _MBART_REQUIRED = {
     "normalize_before": True,
     "normalize_embedding": True,
@@ -114,12 +108,14 @@ class HuggingfaceM2MImporter(Importer):
     def read(self, path: Path, languages: Languages) -> ForeignModel:
         options = HuggingfaceOptions.of(path, self.kind)
         transformer = self.transformer(path, options)
-        codes, sides = _sides(path, options.of_type("vocab_size", int), self.codes)
+        weights = weights_in(path)
+        codes, sides = _sides(path, options, weights, self.codes)
         options = _without_forced_code(options, set(codes.values()))
-        theirs = transformer(weights_in(path), sides, options)
+        theirs = transformer(weights, sides, options)
         rows = sides.numbered[1].rows
-        search, notes = options.search([rows[piece] for piece in (PAD, UNK, BOS)])
-        names = [_language(code) for code in codes]
+        never = [FAIRSEQ_FIRST.index("<s>"), *(rows[piece] for piece in (PAD, UNK, BOS))]
+        search, notes = options.search([*never, *codes.values()])
+        names = [language_of(code) for code in codes]
         found = theirs.imported((names[0], names[0]), "", search, notes)
         config = found.config.model_copy(
             update={
@@ -144,7 +140,7 @@ class HuggingfaceMbartImporter(HuggingfaceM2MImporter):
 
     name = "huggingface-mbart"
     kind, model = "mbart", "MBartForConditionalGeneration"
-    codes = _MBART_CODES
+    codes = MBART_CODES
 
     @override
     def transformer(self, path: Path, options: HuggingfaceOptions) -> type[_M2MTransformer]:
@@ -152,8 +148,7 @@ class HuggingfaceMbartImporter(HuggingfaceM2MImporter):
         file = path / TOKENIZER_FILE
         values = read_object(file) if file.is_file() else {}
         tokenizer = values.get("tokenizer_class") or options.get("tokenizer_class")
-        start = options.of_type("decoder_start_token_id", int, _MBART_END)
-        if start != _MBART_END or str(tokenizer).startswith("MBartTokenizer"):
+        if _begin(options) is None or str(tokenizer).startswith("MBartTokenizer"):
             raise ConfigError(
                 f"{options.where}: this is mBART-25, which reads the language behind the source "
                 "and has it in place of the symbol that begins outputs; only mBART-50 is imported"
@@ -169,19 +164,21 @@ class _M2MTransformer(ForeignTransformer):
 
     @override
     def matrices(self) -> PieceMatrices:
-        names = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens")
-        copies = [f"{name}.weight" for name in (*names, "lm_head")]
-        there = [name for name in copies if name in self.weights]
+        there = [name for name in _MATRICES if name in self.weights]
         if not there:
-            raise DataError(f"{self.weights.where}: has none of {', '.join(copies)}")
-        shared = self.weights.take(there[0])
+            raise DataError(f"{self.weights.where}: has none of {', '.join(_MATRICES)}")
+        shared = output = self.weights.take(there[0])
         for name in there[1:]:
-            if not torch.equal(self.weights.take(name), shared):
+            matrix = self.weights.take(name)
+            if torch.equal(matrix, shared):
+                continue
+            if name != _OUTPUT:
                 raise ConfigError(
-                    f"{self.weights.where}: {name} differs from {there[0]}; a model with several "
-                    "matrices of pieces is not imported"
+                    f"{self.weights.where}: {name} differs from {there[0]}; a model with other "
+                    "embeddings of sources than of targets is not imported"
                 )
-        return PieceMatrices(shared, shared, shared)
+            output = matrix
+        return PieceMatrices(shared, shared, output)
 
     @override
     def settings(self, d_model: int) -> dict[str, Any]:
@@ -200,7 +197,7 @@ class _M2MTransformer(ForeignTransformer):
 
     @override
     def positions(self, d_model: int) -> Positions:
-        settings = {"timescales": "tensor2tensor", "first_position": _FIRST_POSITION}
+        settings = {"timescales": "tensor2tensor", "first_position": FIRST_POSITION}
         return Positions({"positions": "sinusoidal", **settings}, sines_first=True)
 
     @override
@@ -230,9 +227,9 @@ class _MbartTransformer(_M2MTransformer):
         tables = [self.weights.table(name, d_model) for name in names]
         end = min(map(len, tables))
         # A source here has the tag of the target language at its first place, which is not read.
-        source, target = tables[0][_FIRST_POSITION - 1 : end - 1], tables[1][_FIRST_POSITION:end]
+        source, target = tables[0][FIRST_POSITION - 1 : end - 1], tables[1][FIRST_POSITION:end]
         # A target has the begin symbol in front of that tag, beside max_positions.
-        settings = {"positions": "learned", "max_positions": end - _FIRST_POSITION - 1}
+        settings = {"positions": "learned", "max_positions": end - FIRST_POSITION - 1}
         return Positions(settings, [source, target])
 
     @override
@@ -240,14 +237,16 @@ class _MbartTransformer(_M2MTransformer):
         return ()
 
 
-def _sides(path: Path, size: int, always: str) -> tuple[dict[str, int], ForeignSides]:
+def _sides(
+    path: Path, options: HuggingfaceOptions, weights: ForeignWeights, always: str
+) -> tuple[dict[str, int], ForeignSides]:
     """The codes of languages with their rows, and the vocabulary of both sides."""
-    file = path / SPM_FILE
+    file, size = path / SPM_FILE, options.of_type("vocab_size", int)
     model = read_bytes(file)
     ids = numbered_from_zero(path / VOCABULARY_FILE) if (path / VOCABULARY_FILE).is_file() else None
     if ids is None:  # NLLB: the pieces in their order, behind those of fairseq
         pieces = pieces_of(model, str(file))[_SPM_FIRST:]
-        ids = {piece: row for row, piece in enumerate((*_FAIRSEQ_FIRST, *pieces))}
+        ids = {piece: row for row, piece in enumerate((*FAIRSEQ_FIRST, *pieces))}
     codes = _codes(path, len(ids), always)
     ids |= codes
     if max(ids.values()) >= size:
@@ -255,11 +254,37 @@ def _sides(path: Path, size: int, always: str) -> tuple[dict[str, int], ForeignS
             f"{path}: its files number {max(ids.values()) + 1} pieces, the model has {size}; they "
             "do not belong together"
         )
-    for never in _NEVER:
-        ids.pop(never, None)
-    tags = {code: language_tag(_language(code)) for code in codes}
-    numbered = dictionary_over_sentencepiece(model, ids, _SPECIAL, str(file), tags=tags)
+    begin = _begin(options)
+    if begin is None:
+        raise ConfigError(
+            f"{options.where}: decoder_start_token_id: {options.get('decoder_start_token_id')!r} "
+            "is neither <s> nor </s>, so that it cannot be imported"
+        )
+    codes = _with_vectors(codes, weights)
+    for never in (*_NEVER, *(code for code in ids if CODE.fullmatch(code) and code not in codes)):
+        if never != begin:
+            ids.pop(never, None)
+    tags = {code: language_tag(language_of(code)) for code in codes}
+    special = Special("<pad>", "<unk>", begin, "</s>")
+    numbered = dictionary_over_sentencepiece(model, ids, special, str(file), tags=tags)
     return codes, ForeignSides((numbered, numbered), (size, size))
+
+
+def _begin(options: HuggingfaceOptions) -> str | None:
+    """The piece that targets begin with, ``</s>`` unless a model was trained otherwise."""
+    end = FAIRSEQ_FIRST.index("</s>")
+    start = options.of_type("decoder_start_token_id", int, end)
+    found = dict(enumerate(FAIRSEQ_FIRST)).get(start)
+    return found if found in {"<s>", "</s>"} else None
+
+
+def _with_vectors(codes: dict[str, int], weights: ForeignWeights) -> dict[str, int]:
+    """The codes that are not only the tokenizer's: a language that the model lacks has zeros."""
+    name = next((name for name in _MATRICES if name in weights), None)
+    if name is None:
+        return codes  # an error, later
+    rows = weights.take(name)[list(codes.values())]
+    return {code: row for (code, row), any_ in zip(codes.items(), rows.any(1), strict=True) if any_}
 
 
 def _codes(path: Path, known: int, always: str) -> dict[str, int]:
@@ -267,7 +292,7 @@ def _codes(path: Path, known: int, always: str) -> dict[str, int]:
     files = (TOKENIZER_FILE, _ADDED_FILE, _WHOLE_FILE, _MAP_FILE)
     for file in (path / name for name in files if (path / name).is_file()):
         added = _numbered(read_object(file), known)
-        if codes := {piece: row for piece, row in added if _CODE.fullmatch(piece)}:
+        if codes := {piece: row for piece, row in added if CODE.fullmatch(piece)}:
             return codes
     if always:
         return {code: row for row, code in enumerate(always.split(), known)}
@@ -289,18 +314,11 @@ def _numbered(values: Mapping[str, Any], known: int) -> Iterator[tuple[str, int]
         if isinstance(token, dict) and isinstance(token.get("id"), int):
             yield str(token.get("content")), token["id"]
     yield from ((name, row) for name, row in values.items() if isinstance(row, int))
-    listed = _UNLISTED.get(str(values.get("language_codes")), "").split()
+    listed = M2M_LANGUAGES.get(str(values.get("language_codes")), "").split()
     yield from ((f"__{language}__", row) for row, language in enumerate(listed, known))
     special = values.get("additional_special_tokens")
     for row, token in enumerate(special if isinstance(special, list) else (), known):
         yield str(token.get("content") if isinstance(token, dict) else token), row
-
-
-def _language(code: str) -> str:
-    """The name of a language in its code: ``de`` in ``__de__``, others as they are."""
-    match = _CODE.fullmatch(code)
-    assert match is not None, "only codes are asked for"
-    return match[1] or match[2]
 
 
 def _directions(languages: Languages, names: Sequence[str]) -> tuple[Direction, ...]:

@@ -138,6 +138,10 @@ class Exporter(ABC):
             return {}
         return {tag: tag for tag in vocabulary.pieces(vocabulary.tags)}
 
+    def reads_tags(self, saved: SavedModel) -> bool:
+        """Whether tags are part of a text there; if not, :meth:`guide` says how to give them."""
+        return True
+
     @abstractmethod
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
         """Write a model that was checked into an empty directory, and compare it there.

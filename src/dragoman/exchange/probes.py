@@ -37,15 +37,26 @@ class Probe:
         return self.log_probabilities[range(len(self.target)), self.target]
 
 
-def probes(saved: SavedModel, count: int = COUNT, seed: int = 1) -> list[Probe]:
-    """Draw pairs of all lengths up to 24 pieces, and score them with a model that reads sources."""
+def probes(
+    saved: SavedModel,
+    count: int = COUNT,
+    seed: int = 1,
+    *,
+    tags: Sequence[Sequence[int]] = ((),),
+) -> list[Probe]:
+    """Draw pairs of all lengths up to 24 pieces, and score them with a model that reads sources.
+
+    Args:
+        tags: ids in front of the source, in turn.
+    """
     rng = random.Random(seed)
-    longest = min(saved.model.position_limit or _LONGEST, _LONGEST) - 1
+    longest = min(saved.model.position_limit or _LONGEST, _LONGEST) - 1 - max(map(len, tags))
     pieces = [_ordinary(vocabulary) for vocabulary in saved.vocabularies]
     drawn = []
     for number in range(count):
         length = 1 + number * (longest - 1) // max(count - 1, 1)
         source, target = ([*rng.choices(ordinary, k=length), EOS] for ordinary in pieces)
+        source = [*tags[number % len(tags)], *source]
         drawn.append(Probe(source, target, _scores(saved.model, source, target)))
     return drawn
 

@@ -57,8 +57,8 @@ def sentencepiece_vocabulary(model: bytes, where: str) -> Numbered:
     Raises:
         DataError: it is not a sentencepiece model, or lacks a symbol that ends a sentence.
     """
-    pieces = [one.piece for one in _proto(model, where).pieces]
-    trained = _proto(model, where).trainer_spec
+    pieces = [one.piece for one in sentencepiece_proto(model, where).pieces]
+    trained = sentencepiece_proto(model, where).trainer_spec
     names = [trained.pad_piece, trained.unk_piece, trained.bos_piece, trained.eos_piece]
     pad, unknown, begin, end = (name if name in pieces else None for name in names)
     if unknown is None or end is None:
@@ -74,7 +74,7 @@ def pieces_of(model: bytes, where: str) -> list[str]:
         DataError: it is not a sentencepiece model.
         MissingExtraError: protobuf is not installed.
     """
-    return [one.piece for one in _proto(model, where).pieces]
+    return [one.piece for one in sentencepiece_proto(model, where).pieces]
 
 
 def dictionary_over_sentencepiece(
@@ -102,7 +102,7 @@ def dictionary_over_sentencepiece(
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
         limited: whether text is split only into pieces of the dictionary, and characters.
     """
-    proto = _proto(model, where)
+    proto = sentencepiece_proto(model, where)
     names, rows = _order(ids, special, where, tags or {})
     if limited:
         _limit(proto, ids.keys())
@@ -173,7 +173,7 @@ def _limited(
         allowed = pieces.intersection(splitting.vocabulary or pieces)
         # A copy of the object would keep the merges that it has read.
         return SubwordNmt(**splitting.model_dump() | {"vocabulary": tuple(sorted(allowed))})
-    proto = _proto(splitting.serialized, "the vocabulary")
+    proto = sentencepiece_proto(splitting.serialized, "the vocabulary")
     _limit(proto, pieces)
     return SentencePieces.of(proto.SerializeToString(), lowercase=splitting.lowercase)
 
@@ -257,7 +257,13 @@ def _listed(
     return ListedVocabulary(content)
 
 
-def _proto(model: bytes, where: str) -> Any:
+def sentencepiece_proto(model: bytes, where: str) -> Any:
+    """The parsed message of a serialised sentencepiece model.
+
+    Raises:
+        DataError: it is not a sentencepiece model.
+        MissingExtraError: protobuf is not installed.
+    """
     try:
         from google.protobuf.message import DecodeError
 
