@@ -14,13 +14,20 @@ from corpora_web import Handler, Web
 from dragoman.models.cost import cost
 from dragoman.workflows import download
 
+COUNTING = (
+    "models.cost",
+    "workflows.doctor.machine",
+    "workflows.compare.plan",
+    "workflows.init.from_model",
+)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def counted_once() -> Iterator[None]:
     """Counting a model's operations takes longer than most of what asks for them here."""
     remembered = cache(cost)
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("models.cost", "workflows.doctor.machine", "workflows.compare.plan"):
+        for module in COUNTING:
             patch.setattr(f"dragoman.{module}.cost", remembered)
         yield
 

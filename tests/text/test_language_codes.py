@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.text.language_codes import base_language, is_language_tag, meant, spelling
+from dragoman.text.language_codes import (
+    base_language,
+    is_language_tag,
+    meant,
+    related_languages,
+    spelling,
+)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +89,19 @@ def test_what_was_meant(name: str, known: str) -> None:
 @pytest.mark.parametrize("name", ["xx", "ko", "fi", "<2dk>", "<p>", "<>", ""])
 def test_nothing_was_meant(name: str) -> None:
     assert not meant(name, ["fr", "de", "<2de>", "<ui>"])
+
+
+@pytest.mark.parametrize(
+    ("language", "near"),
+    [
+        ("gsw", ["deu_Latn"]),
+        ("no", ["nob_Latn"]),
+        ("zh-TW", ["zho_Hant"]),
+        ("fr", []),
+        ("source", []),
+        ("", []),
+    ],
+)
+def test_languages_near_to_others(language: str, near: list[str]) -> None:
+    known = ["deu_Latn", "eng_Latn", "target", "zho_Hans", "zho_Hant", "nob_Latn"]
+    assert related_languages(language, known) == near

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 
 _OF_TWO_LETTERS = """
@@ -97,6 +98,10 @@ def base_language(language: str) -> str:
     return spelling(language).partition("-")[0]
 
 
+_MOST_DISTANCE = 30
+"""Of CLDR's distances, that up to which speakers of one language usually read the other."""
+
+
 @lru_cache(maxsize=1024)
 def common_language(language: str) -> str:
     """A language without script and region, by its usual name: ``ar`` for ``arb_Arab``."""
@@ -145,6 +150,18 @@ def meant(name: str, known: Iterable[str]) -> str:
         near = difflib.get_close_matches(wanted, by_spelling, n=1)
     found = [wanted] if wanted in by_spelling else near
     return f"; did you mean {by_spelling[found[0]]!r}?" if found else ""
+
+
+def related_languages(language: str, known: Iterable[str]) -> list[str]:
+    """The known languages that CLDR holds for near to a language, such as German to ``gsw``."""
+    import langcodes
+
+    near = []
+    for one in known:
+        with suppress(ValueError):  # no code of a language
+            distance = langcodes.tag_distance(typeset(language), typeset(one))
+            near += [(distance, one)] if distance <= _MOST_DISTANCE else []
+    return [one for _, one in sorted(near)]
 
 
 def _bare(name: str) -> str:

@@ -511,7 +511,7 @@ def test_too_little_memory(patient: Patient, monkeypatch: pytest.MonkeyPatch) ->
     fitting = int(re.findall(r"device_tokens to (\d+) or less", found)[0])
     fits = (*large, "--set", f"training.device_tokens={fitting}")
     assert patient.findings("error", 0, *fits) == ""
-    monkeypatch.setattr(machine, "_static_memory", lambda _: 2e9 - 1)
+    monkeypatch.setattr(machine, "static_memory", lambda _: 2e9 - 1)
     assert "reduce the sizes of the model" in patient.findings("error", 3)
 
 

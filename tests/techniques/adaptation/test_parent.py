@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from command_line import CommandLine, one_error
+from tiny_model import save_tiny_model
 
+from dragoman.core.errors import ConfigError
 from dragoman.recipe import read_experiment
 from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.text.examples import Direction
+from dragoman.text.tags import language_tag
 from dragoman.training.checkpoint import checkpoints, newest_checkpoints
 
 
@@ -66,3 +71,22 @@ def test_what_the_model_learned_by_is_kept(
         config = read_experiment(tmp_path / f"general-{name}" / "config.yaml")
         assert config.training.label_smoothing == 0.03
         assert config.vocabulary.sampling == 0.07
+
+
+def test_a_language_that_a_model_of_many_lacks_is_named_with_those_near_it(tmp_path: Path) -> None:
+    codes = ("eng_Latn", "deu_Latn")
+    model = save_tiny_model(
+        tmp_path / "many",
+        tags=tuple(map(language_tag, codes)),
+        directions=tuple(
+            Direction(source_language="source", target_language=code, tags=(language_tag(code),))
+            for code in codes
+        ),
+    )
+    parent = ParentModel.open(model)
+    parent = replace(parent, config=parent.config.model_copy(update={"names_source": True}))
+    assert parent.direction_for(("en", "de"), "ui.tsv").name == "eng_Latn-deu_Latn"
+    with pytest.raises(ConfigError) as error:
+        parent.direction_for(("fr", "gsw"), "ui.tsv")
+    said = "has no language fr and no language gsw (near it: deu_Latn); its languages are eng_Latn"
+    assert said in str(error.value)

@@ -146,7 +146,7 @@ def _domain(
     languages = material.source_language, material.target_language
 
     def told(part: CorpusPart) -> CorpusPart:
-        return _with_direction(part, parent, languages)
+        return parent.directed(part, languages)
 
     return Domain(
         (told(material.train),),
@@ -176,7 +176,7 @@ def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> 
         if sides == (None, None):
             sides = _general_sides(given[name], form, parent, domain)
         found, languages = find_part(given[name], Choice(*sides, form))
-        return _with_direction(found, parent, languages)
+        return parent.directed(found, languages)
 
     pairs = part("general")
     return GeneralChoice(
@@ -225,17 +225,3 @@ def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:
     except FormatError:
         return told
     return None
-
-
-def _with_direction(
-    part: CorpusPart, parent: ParentModel, languages: tuple[str, str]
-) -> CorpusPart:
-    """A part with the model's names for its languages, and their tags."""
-    direction = parent.direction_for(languages, part.name)
-    return part.model_copy(
-        update={
-            "source_language": direction.source_language,
-            "target_language": direction.target_language,
-            "tags": direction.tags,
-        }
-    )

@@ -14,6 +14,8 @@ from dragoman.cli.option_types import PATH
 from dragoman.cli.options import json_option, pairs_options
 
 if TYPE_CHECKING:
+    from dragoman.workflows.init.from_model import StartedFromModel
+    from dragoman.workflows.init.look import Facts
     from dragoman.workflows.init.start import Started
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,11 @@ _REASONS = {"held out": "repeats dev or test"}
         from FILES]
     --test ...: PATH
         Test set, in the same form.  [default: split off from FILES]
+    --from MODEL: MODEL as from_model
+        Model or run to adapt to the text, such as an imported one.  [default: a new model]
+    --method: full | lora
+        With --from, what learns: all weights, or a low-rank adapter.  [default: chosen by the
+        size of the model, the text and the memory]
     --minutes: 1 <= number <= 1000000 = 10
         Time budget for training and scoring on this machine.
     --output: FILE = my.yaml
@@ -38,6 +45,9 @@ _REASONS = {"held out": "repeats dev or test"}
 @json_option
 def init(
     files: tuple[Path, ...],
+    *,
+    from_model: Path | None,
+    method: Any,
     minutes: float,
     output: Path,
     as_json: bool,
@@ -48,43 +58,47 @@ def init(
     FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
     source first, such as train.en train.de.  Examines the text, measures training speed on this
     machine, and explains each chosen value in a comment.  Dev and test sets that are not given are
-    split off into a folder beside the configuration.
+    split off into a folder beside the configuration.  With --from, the configuration adapts a model
+    that exists to the text.
 
     \b
     Examples:
       dragoman init train.tsv --source en --target ko
       dragoman init train.en train.de --dev val.en --dev val.de --minutes 60
+      dragoman init train.tsv --source en --target ko --from models/nllb
     """
+    from dragoman.workflows.init.from_model import start_from_model
     from dragoman.workflows.init.start import start
     from dragoman.workflows.material import find_material
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
-    started = start(find_material(files, **choices), output, minutes, tell)
-    for warning in started.warnings:
+    if method is not None and from_model is None:
+        raise click.UsageError("--method says how to adapt the model of --from; add it")
+    material = find_material(files, **choices)
+    if from_model is None:
+        started = start(material, output, minutes, tell)
+        told: tuple[Any, str] = _figures(started), _summary(started)
+        warnings = started.warnings
+    else:
+        adapting = start_from_model(
+            material, from_model, output, method=method, minutes=minutes, tell=tell
+        )
+        told = _figures_of_adapting(adapting), _summary_of_adapting(adapting)
+        warnings = adapting.warnings
+    for warning in warnings:
         log.warning(warning)
     if as_json:
-        print_json(_figures(started))
+        print_json(told[0])
     else:
-        click.echo(_summary(started))
+        click.echo(told[1])
 
 
 def _summary(started: Started) -> str:
-    from dragoman.workflows.init.choose import script_names
-
     chosen = started.chosen
-    facts, plan, vocabulary = chosen.facts, chosen.plan, chosen.vocabulary
-    out = ", ".join(f"{_REASONS.get(why, why)} {n:,}" for why, n in facts.dropped.items())
-    left_out = f" (of {facts.read:,}; left out: {out})" if out else ""
-    sides = [
-        f"{side.language} in {script_names(side)}, {side.length / facts.pairs:.0f}"
-        for side in (facts.source, facts.target)
-    ]
+    plan, vocabulary = chosen.plan, chosen.vocabulary
     shared = "shared" if vocabulary.joint else "per side"
     lines = [
-        ("Text", f"{facts.pairs:,} training pairs{left_out}"),
-        ("", f"{sides[0]} and {sides[1]} characters per sentence"),
-        ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
         (
             "Model",
             f"Transformer of {started.parameters / 1e6:.1f} million parameters "
@@ -96,24 +110,66 @@ def _summary(started: Started) -> str:
             f"{plan.steps:,} steps, {plan.epochs:.1f} epochs, at "
             f"{chosen.speed:,.0f} target tokens per second",
         ),
-        ("Time", f"about {plan.minutes} including scoring, on this machine at its present load"),
-        ("Written", f"{started.config}" + (f", {started.text}/" if started.text else "")),
+        ("Time", _time(plan.minutes)),
     ]
-    name = shlex.quote(str(started.config))
+    return _table([*_about_text(chosen.facts), *lines], started.config, started.text)
+
+
+def _summary_of_adapting(started: StartedFromModel) -> str:
+    from dragoman.workflows.training_needs import bytes_in_words
+
+    choices = started.choices
+    plan, known = choices.plan, choices.parts.train
+    lines = [
+        (
+            "Model",
+            f"{choices.parent.path}, which translates {known.source_language} into "
+            f"{known.target_language}",
+        ),
+        ("Learns", choices.learned),
+        ("", choices.method.why),
+        (
+            "Training",
+            f"{plan.steps:,} steps, {plan.passes:.1f} passes over the text, at "
+            f"{choices.speed:,.0f} target tokens per second",
+        ),
+        ("Memory", f"about {bytes_in_words(plan.memory)}"),
+        ("Time", _time(plan.minutes)),
+    ]
+    return _table([*_about_text(choices.facts), *lines], started.config, started.text)
+
+
+def _about_text(facts: Facts) -> list[tuple[str, str]]:
+    from dragoman.workflows.init.choose import script_names
+
+    out = ", ".join(f"{_REASONS.get(why, why)} {n:,}" for why, n in facts.dropped.items())
+    left_out = f" (of {facts.read:,}; left out: {out})" if out else ""
+    sides = [
+        f"{side.language} in {script_names(side)}, {side.length / facts.pairs:.0f}"
+        for side in (facts.source, facts.target)
+    ]
+    return [
+        ("Text", f"{facts.pairs:,} training pairs{left_out}"),
+        ("", f"{sides[0]} and {sides[1]} characters per sentence"),
+        ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
+    ]
+
+
+def _time(minutes: str) -> str:
+    return f"about {minutes} including scoring, on this machine at its present load"
+
+
+def _table(lines: list[tuple[str, str]], config: Path, folder: Path | None) -> str:
+    lines.append(("Written", f"{config}" + (f", {folder}/" if folder else "")))
+    name = shlex.quote(str(config))
     text = "\n".join(f"{label + ':' if label else '':<11} {said}" for label, said in lines)
     return f"{text}\n\nNext:\n  dragoman doctor {name}\n  dragoman train {name}"
 
 
 def _figures(started: Started) -> dict[str, Any]:
-    chosen = started.chosen
-    facts, plan = chosen.facts, chosen.plan
+    chosen, plan = started.chosen, started.chosen.plan
     return {
-        "config": str(started.config),
-        "text": None if started.text is None else str(started.text),
-        "pairs": {"read": facts.read, "train": facts.pairs, "left_out": facts.dropped}
-        | {"dev": facts.dev_pairs, "test": facts.test_pairs},
-        "languages": [facts.source.language, facts.target.language],
-        "scripts": [facts.source.scripts, facts.target.scripts],
+        **_figures_of_text(started.config, started.text, chosen.facts),
         "model": plan.size.name,
         "parameters": started.parameters,
         "steps": plan.steps,
@@ -121,4 +177,33 @@ def _figures(started: Started) -> dict[str, Any]:
         "target_tokens_per_second": chosen.speed,
         "seconds": plan.seconds,
         "warnings": started.warnings,
+    }
+
+
+def _figures_of_adapting(started: StartedFromModel) -> dict[str, Any]:
+    choices, plan = started.choices, started.choices.plan
+    return {
+        **_figures_of_text(started.config, started.text, choices.facts),
+        "from": str(choices.parent.path),
+        "method": choices.method.method,
+        "why": choices.method.why,
+        "parameters": choices.sizes.total_parameters,
+        "learned_parameters": choices.sizes.learned_parameters,
+        "steps": plan.steps,
+        "epochs": plan.passes,
+        "target_tokens_per_second": choices.speed,
+        "memory": plan.memory,
+        "seconds": plan.seconds,
+        "warnings": started.warnings,
+    }
+
+
+def _figures_of_text(config: Path, folder: Path | None, facts: Facts) -> dict[str, Any]:
+    return {
+        "config": str(config),
+        "text": None if folder is None else str(folder),
+        "pairs": {"read": facts.read, "train": facts.pairs, "left_out": facts.dropped}
+        | {"dev": facts.dev_pairs, "test": facts.test_pairs},
+        "languages": [facts.source.language, facts.target.language],
+        "scripts": [facts.source.scripts, facts.target.scripts],
     }

@@ -9,16 +9,17 @@ from typing import Any
 
 from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.wording import named
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.directions import direction_by_names
+from dragoman.saved.directions import direction_by_names, own_name, target_languages
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_digest
 from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
-from dragoman.text.language_codes import is_language_tag, spelling
+from dragoman.text.language_codes import is_language_tag, related_languages, spelling
 from dragoman.text.vocabularies import Vocabularies
 
 _UNNAMED = {"source", "target"}
@@ -80,8 +81,10 @@ class ParentModel:
                 a model of one direction ignores.
             where: the text, for messages.
         """
-        if (named := direction_by_names(self.config, *languages)) is not None:
-            return named
+        if (found := direction_by_names(self.config, *languages)) is not None:
+            return found
+        if self.config.names_source:
+            raise ConfigError(f"{where}: {self._lacking(languages)}")
         known = self.directions
         wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"
         for own in known:
@@ -95,6 +98,30 @@ class ParentModel:
             f"{where}: {'-'.join(languages)}, and {self.path} translates "
             f"{', '.join(dict.fromkeys(own.name for own in known))}; name the sides with --source "
             "and --target, or give a recipe that adds a language"
+        )
+
+    def directed(self, part: CorpusPart, languages: tuple[str, str]) -> CorpusPart:
+        """A part with the model's names for its languages, and their tags."""
+        direction = self.direction_for(languages, part.name)
+        return part.model_copy(
+            update={
+                "source_language": direction.source_language,
+                "target_language": direction.target_language,
+                "tags": direction.tags,
+            }
+        )
+
+    def _lacking(self, languages: tuple[str, str]) -> str:
+        """Which of two languages a model of many lacks, and which of its own are near."""
+        known = target_languages(self.config)
+        lacking = [one for one in languages if own_name(self.config, one) not in known]
+        told = []
+        for language in lacking:
+            near = related_languages(language, known)
+            told.append(f"no language {language}" + (f" (near it: {named(near)})" if near else ""))
+        return (
+            f"{self.path} has {' and '.join(told)}; its languages are {named(known)}; name the "
+            "sides with --source and --target"
         )
 
     def nearest_direction(self, wanted: Direction) -> Direction:

@@ -15,19 +15,20 @@ from dragoman.core.device import available_memory, best_device, decide_precision
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
-from dragoman.training.objectives.chunks import CACHED_SCORES, CHUNK_SCORES
 from dragoman.workflows.doctor import Diagnosis, error, ok, warning
 from dragoman.workflows.doctor.pieces import Encoded
 from dragoman.workflows.doctor.text_checks import Texts
 from dragoman.workflows.progress import duration
 from dragoman.workflows.rehearsal import Measured, measure
+from dragoman.workflows.training_needs import (
+    MOST_PARAMETERS_PER_TOKEN,
+    bytes_in_words,
+    static_memory,
+)
 
 _MEASURED_TOKENS = 1024
-_LIBRARIES = 400e6  # bytes taken by PyTorch itself
 _MANY_EPOCHS = 300
 _MANY_SECONDS = 2 * 86400
-# Of an epoch's: the recipes have 0.5 (WMT 2014), 6 (Multi30k) and 27 (Home Assistant, en-ko).
-_MOST_PARAMETERS_PER_TOKEN = 100
 
 
 def check_machine(
@@ -41,10 +42,12 @@ def check_machine(
     yield _check_disk(config, sizes, run)
     device = best_device()
     yield from _check_precision(config, device)
-    static = _static_memory(sizes)
+    static = static_memory(sizes)
     available = available_memory(device)
     if static > available:
-        yield error("memory", f"weights and moments alone take {_size(static)}, {_of(available)}")
+        yield error(
+            "memory", f"weights and moments alone take {bytes_in_words(static)}, {_of(available)}"
+        )
         return
     measured = _measure(config, encoded)
     yield _check_memory(config, static, measured, available)
@@ -61,7 +64,7 @@ def _check_size(config: ExperimentConfig, sizes: Cost, epoch: float) -> Diagnosi
     text = f"{sizes.total_parameters:,} parameters"
     if sizes.frozen_parameters:
         text += f", of which {sizes.learned_parameters:,} learn,"
-    if sizes.learned_parameters > _MOST_PARAMETERS_PER_TOKEN * epoch:
+    if sizes.learned_parameters > MOST_PARAMETERS_PER_TOKEN * epoch:
         return warning(
             "model",
             f"{text} are far too many for {epoch:,.0f} target tokens of text: the model will "
@@ -99,7 +102,7 @@ def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Diagnosis:
     checkpoint = 4 * sizes.total_parameters + 8 * sizes.learned_parameters
     needed = checkpoint * (config.training.keep_checkpoints + 3) + 4 * sizes.total_parameters
     free = shutil.disk_usage(home).free
-    text = f"checkpoints take {_size(needed)}, {_size(free)} are free at {home}"
+    text = f"checkpoints take {bytes_in_words(needed)}, {bytes_in_words(free)} are free at {home}"
     if needed > free:
         return error("disk", f"{text}; lower training.keep_checkpoints or choose another --run")
     return ok("disk", text)
@@ -114,16 +117,6 @@ def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator
         )
 
 
-def _static_memory(sizes: Cost) -> float:
-    """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss.
-
-    Weights that do not learn exist twice, see :class:`Replicas`.
-    """
-    # Per chunk: the scores and their gradient, and the probabilities of a part of them.
-    weights = 16 * sizes.learned_parameters + 8 * sizes.frozen_parameters
-    return weights + _LIBRARIES + 8 * CHUNK_SCORES + 4 * CACHED_SCORES
-
-
 def _check_memory(
     config: ExperimentConfig, static: float, measured: Measured, available: float
 ) -> Diagnosis:
@@ -131,7 +124,7 @@ def _check_memory(
     batch = measured.bytes_per_token * min(
         training.step_tokens, training.device_tokens or training.step_tokens
     )
-    text = f"training takes about {_size(static + batch)}, {_of(available)}"
+    text = f"training takes about {bytes_in_words(static + batch)}, {_of(available)}"
     if static + batch > available:
         fitting = max(0, int((available - static) / measured.bytes_per_token)) // 100 * 100
         limit = f"set training.device_tokens to {fitting} or less"
@@ -206,8 +199,4 @@ def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
 
 
 def _of(available: float) -> str:
-    return f"{_size(available)} are available"
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+    return f"{bytes_in_words(available)} are available"

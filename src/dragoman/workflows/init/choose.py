@@ -82,8 +82,13 @@ class Plan:
     @property
     def minutes(self) -> str:
         """The time in words."""
-        count = max(1, round(self.seconds / 60))
-        return "1 minute" if count == 1 else f"{count:,} minutes"
+        return minutes_in_words(self.seconds)
+
+
+def minutes_in_words(seconds: float) -> str:
+    """A time, rounded to minutes."""
+    count = max(1, round(seconds / 60))
+    return "1 minute" if count == 1 else f"{count:,} minutes"
 
 
 def seconds_of_training(facts: Facts, pieces: Pieces, minutes: float, speed: float) -> float:
@@ -91,6 +96,20 @@ def seconds_of_training(facts: Facts, pieces: Pieces, minutes: float, speed: flo
     paid = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND
     paid += _scoring(pieces, _VALIDATIONS, speed, 60 * minutes)
     return max(0.5 * 60 * minutes, 60 * minutes - paid)
+
+
+def affordable_validations(pieces: Pieces, speed: float, minutes: float) -> int:
+    """How often the dev set can be translated within a small share of the time."""
+    once = _TRANSLATED_TOKEN * pieces.dev_tokens / speed
+    affordable = int(_SHARE_OF_VALIDATION * 60 * minutes / max(once, 1e-9))
+    return max(1, min(_VALIDATIONS, affordable))
+
+
+def seconds_beside_steps(facts: Facts, pieces: Pieces, minutes: float, speed: float) -> float:
+    """Time for starting, preparing, validation and scoring."""
+    validations = affordable_validations(pieces, speed, minutes)
+    preparing = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND
+    return preparing + _scoring(pieces, validations, speed, 60 * minutes)
 
 
 def _scoring(pieces: Pieces, validations: int, speed: float, seconds: float) -> float:
@@ -161,12 +180,9 @@ def plan_training(
     by_text = _MOST_EPOCHS * pieces.epoch_tokens / per_step
     steps = max(10, round(min(in_time, by_text)))
     steps = steps if steps < 100 else steps // 10 * 10
-    once = _TRANSLATED_TOKEN * pieces.dev_tokens / speed
-    affordable = int(_SHARE_OF_VALIDATION * 60 * minutes / max(once, 1e-9))
-    validations = max(1, min(_VALIDATIONS, affordable))
+    validations = affordable_validations(pieces, speed, minutes)
     epochs = steps * per_step / pieces.epoch_tokens
-    seconds = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND + steps * per_step / speed
-    seconds += _scoring(pieces, validations, speed, 60 * minutes)
+    seconds = steps * per_step / speed + seconds_beside_steps(facts, pieces, minutes, speed)
     return Plan(
         size=size,
         step_tokens=step_tokens,

@@ -86,9 +86,9 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
         "source_language": chosen.facts.source.language,
         "target_language": chosen.facts.target.language,
         "data": {
-            "train": [_part(chosen.parts.train, folder)],
-            "dev": _part(chosen.parts.dev, folder),
-            "test": {"test": _part(chosen.parts.test, folder)},
+            "train": [part_values(chosen.parts.train, folder)],
+            "dev": part_values(chosen.parts.dev, folder),
+            "test": {"test": part_values(chosen.parts.test, folder)},
             "max_pieces": chosen.pieces.limit,
         },
         "vocabulary": pieces,
@@ -110,14 +110,15 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
     }
 
 
-def _part(part: CorpusPart, folder: Path) -> dict[str, Any]:
+def part_values(part: CorpusPart, folder: Path) -> dict[str, Any]:
+    """A part as plain values, with paths as :func:`path_from` writes them."""
     values = part.model_dump(exclude_none=True, exclude_defaults=True)
     for key in ("path",) if part.path is not None else ("source", "target"):
-        values[key] = _from(values[key], folder)
+        values[key] = path_from(values[key], folder)
     return values
 
 
-def _from(path: str, folder: Path) -> str:
+def path_from(path: str, folder: Path) -> str:
     """A path relative to ``folder`` if below it; any other unchanged."""
     relative = os.path.relpath(path, os.path.realpath(folder))
     inside = not relative.startswith(os.pardir) and not relative.startswith("~")
@@ -128,7 +129,7 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
     """The reason for each value and advice on changing it, by its key."""
     facts, plan, pieces = chosen.facts, chosen.plan, chosen.pieces
     notes = {
-        "data": _about_text(chosen),
+        "data": about_text(chosen.facts, was_split=chosen.was_split),
         "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are excluded "
         "from training",
         "vocabulary.size": f"for {facts.target.length:,} characters of target text; a larger one "
@@ -152,17 +153,17 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "learning rate has decayed; remove it for longer training",
         "training.checkpoint_steps": "the model is the average of the last five",
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
-        "evaluation.bleu_tokenize": _about_tokenizer(chosen),
+        "evaluation.bleu_tokenize": about_tokenizer(chosen.facts, chosen.tokenizer),
     }
     if pieces.dev_tokens:
         notes["training.validation_steps"] = "each validation translates the dev set"
     return notes
 
 
-def _about_text(chosen: Chosen) -> str:
-    facts = chosen.facts
+def about_text(facts: Facts, *, was_split: bool) -> str:
+    """Sizes of the sets, and where those that were not given come from."""
     text = f"{facts.pairs:,} training pairs, {facts.dev_pairs:,} dev, {facts.test_pairs:,} test"
-    if chosen.was_split:
+    if was_split:
         text += (
             "; sets that were not given were split off in blocks of neighbouring lines, and no "
             "training pair repeats a sentence in them"
@@ -219,11 +220,12 @@ def _about_steps(chosen: Chosen) -> str:
     )
 
 
-def _about_tokenizer(chosen: Chosen) -> str:
-    wanted = suitable_tokenizers(chosen.facts.target.scripts)
+def about_tokenizer(facts: Facts, tokenizer: BleuTokenizer) -> str:
+    """Why BLEU counts these words."""
+    wanted = suitable_tokenizers(facts.target.scripts)
     if not wanted:
         return "for text with spaces between words; use none if it is already tokenised"
-    if wanted[0] == chosen.tokenizer:
+    if wanted[0] == tokenizer:
         return "this language has no spaces between words"
     return f"{wanted[0]} is usual for this language; to use it: {installing(wanted[0])}"
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from dragoman.core.device import best_device
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
+from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.formats import Pair
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
@@ -21,7 +23,7 @@ from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig
 from dragoman.workflows.init.choose import Pieces, Size, plan_vocabulary, smaller_vocabularies
 from dragoman.workflows.init.look import Facts
-from dragoman.workflows.rehearsal import Rehearsal
+from dragoman.workflows.rehearsal import Measured, Rehearsal
 
 _SECONDS = 4.0  # of training steps per measured model
 _SMALL_STEP_TOKENS = 2000  # for a first estimate on a CPU, where larger steps are hardly faster
@@ -134,6 +136,29 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
         seed=1,
     )
     return rehearsal.tokens_per_second(_SECONDS)
+
+
+def measure_continued(
+    model: ModelConfig,
+    training: TrainingConfig,
+    encoded: EncodedSample,
+    step_tokens: int,
+    limit: int,
+) -> Measured:
+    """Speed and memory of training a model of these sizes further, at the machine's present load.
+
+    Args:
+        model: its sizes; the weights are drawn at random.
+        training: says whether an adapter learns.
+        encoded: the text, in its pieces.
+        step_tokens: of the steps that are measured.
+        limit: maximum pieces; longer pairs are left out.
+    """
+    steps = _steps(encoded, step_tokens, limit)
+    first = next(steps)
+    rehearsal = Rehearsal(model, training, encoded.vocabularies, chain([first], steps), seed=1)
+    kept = rehearsal.kept_bytes() / sum(batch.target_output.numel() for batch in first)
+    return Measured(rehearsal.tokens_per_second(_SECONDS), kept)
 
 
 def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[list[Batch]]:

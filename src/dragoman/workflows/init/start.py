@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from dragoman.core.claims import new_outputs
 from dragoman.core.device import best_device
@@ -38,6 +39,7 @@ from dragoman.workflows.init.look import Facts, hold_out, look_at
 from dragoman.workflows.material import Material
 
 Tell = Callable[[str], None]
+REMEDY = "move it away or choose another name with --output"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,10 @@ class Started:
     warnings: list[str]
 
 
-def text_folder(config: Path) -> Path:
-    """The folder for sets that had to be split off."""
+def folder_to_split(material: Material, config: Path) -> Path | None:
+    """The folder for sets that have to be split off; None if all are given."""
+    if material.dev is not None and material.test is not None:
+        return None
     return config.with_name(f"{config.stem}-text")
 
 
@@ -62,10 +66,8 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
 
     Nothing is written until everything is known, and nothing is replaced.
     """
-    needs_split = material.dev is None or material.test is None
-    folder = text_folder(config) if needs_split else None
-    remedy = "move it away or choose another name with --output"
-    with new_outputs(filter(None, (config, folder)), remedy):
+    folder = folder_to_split(material, config)
+    with new_outputs(filter(None, (config, folder)), REMEDY):
         return _start(material, config, folder, minutes, tell)
 
 
@@ -208,11 +210,17 @@ def _write(chosen: Chosen, config: Path) -> None:
     # A language may be any column name.
     languages = [" ".join(side.language.split()) for side in (facts.source, facts.target)]
     head = (
-        f"yaml-language-server: $schema={schema_file().as_uri()}\n"
         f"{languages[0]} to {languages[1]}, by dragoman init, for a training run of about "
         f"{chosen.plan.minutes}\non the machine where it was written.  "
         "Every key: docs/configuration.md"
     )
-    values = values_of(chosen, config.parent)
+    write_recipe(config, values_of(chosen, config.parent), notes_of(chosen), head)
+
+
+def write_recipe(
+    config: Path, values: Mapping[str, Any], notes: Mapping[str, str], head: str
+) -> None:
+    """Write a configuration with its comments, for editors that know the schema."""
+    schema = f"yaml-language-server: $schema={schema_file().as_uri()}\n"
     with atomic_write(config) as stream:
-        stream.write(commented_yaml(values, notes_of(chosen), head))
+        stream.write(commented_yaml(values, notes, schema + head))

@@ -1,0 +1,195 @@
+"""From files and a model to a configuration that adapts the model to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dragoman.core.claims import new_outputs
+from dragoman.core.device import available_memory, best_device
+from dragoman.core.errors import ConfigError
+from dragoman.core.wording import in_shell
+from dragoman.evaluation.tokenizers import best_tokenizer
+from dragoman.exchange.hub import is_hub_name
+from dragoman.models.cost import Cost, cost
+from dragoman.models.layers.low_rank import AdapterConfig
+from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
+from dragoman.training.settings import TrainingConfig
+from dragoman.training.warm_start import StartConfig
+from dragoman.workflows.init import measure
+from dragoman.workflows.init.adapting_choice import (
+    LearningMethod,
+    choose_method,
+    plan_adapting,
+    step_tokens_for,
+    warnings_of_adapting,
+)
+from dragoman.workflows.init.adapting_recipe import (
+    AdaptingChoices,
+    adapting_notes,
+    adapting_values,
+)
+from dragoman.workflows.init.commented_recipe import Parts
+from dragoman.workflows.init.start import (
+    REMEDY,
+    InitialText,
+    Tell,
+    folder_to_split,
+    text_of,
+    write_recipe,
+)
+from dragoman.workflows.material import Material
+
+_MOST_MEASURED_TOKENS = 1000  # of a step; large models take long
+
+
+@dataclass(frozen=True)
+class StartedFromModel:
+    """The files written, and facts to report about them."""
+
+    choices: AdaptingChoices
+    config: Path
+    text: Path | None
+    """The folder of the sets that were split off, if any."""
+    warnings: list[str]
+
+
+def start_from_model(
+    material: Material,
+    model: Path,
+    config: Path,
+    *,
+    method: LearningMethod | None,
+    minutes: float,
+    tell: Tell,
+) -> StartedFromModel:
+    """Write a configuration that adapts a model to a text.
+
+    Nothing is written until everything is known, and nothing is replaced.
+
+    Args:
+        material: the text.
+        model: a model or run.
+        config: the file to write.
+        method: what learns; None to choose.
+        minutes: for training and scoring.
+        tell: takes a line for the user.
+    """
+    languages = material.source_language, material.target_language
+    if is_hub_name(model):
+        raise ConfigError(_to_import(str(model), languages))
+    parent = ParentModel.open(model)
+    parent.direction_for(languages, material.train.name)  # before much is read
+    folder = folder_to_split(material, config)
+    with new_outputs(filter(None, (config, folder)), REMEDY):
+        with text_of(material, folder, tell) as text:
+            tell(f"measuring how fast {model} learns from it")
+            choices, warnings = _chosen(parent, languages, text, method, minutes)
+        choices = replace(choices, was_split=folder is not None)
+        known = choices.parts.train
+        head = (
+            f"{known.source_language} to {known.target_language}, by dragoman init: adapts "
+            f"{model.name} to this text in about {choices.plan.minutes}\non the machine where it "
+            "was written.  Every key: docs/configuration.md"
+        )
+        write_recipe(config, adapting_values(choices, config.parent), adapting_notes(choices), head)
+    return StartedFromModel(choices, config, folder, warnings)
+
+
+def _to_import(name: str, languages: tuple[str, str]) -> str:
+    output = f"models/{name.partition('@')[0].rpartition('/')[2]}"
+    return (
+        f"--from {name}: import it first: dragoman import {in_shell(name)} --languages "
+        f"{','.join(languages)} --text FILE --output {output}, and give --from {output}"
+    )
+
+
+def _chosen(
+    parent: ParentModel,
+    languages: tuple[str, str],
+    text: InitialText,
+    wanted: LearningMethod | None,
+    minutes: float,
+) -> tuple[AdaptingChoices, list[str]]:
+    """All choices, and warnings."""
+    tags = parent.direction_for(languages, "FILES").tags
+    encoded = _encoded(parent.vocabularies(), text, tags)
+    vocabularies = encoded.vocabularies
+    pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
+    device = best_device()
+    available = available_memory(device)
+    sizes = _sizes(parent, vocabularies)
+    method = choose_method(wanted, sizes, pieces.epoch_tokens, available)
+    model, chosen = parent.config.model, method.method
+    step_tokens = step_tokens_for(pieces, model.d_model, chosen)
+    measured = measure.measure_continued(
+        model,
+        TrainingConfig(
+            start_from=StartConfig(model=str(parent.path)),
+            adapter=AdapterConfig() if chosen == "lora" else None,
+        ),
+        encoded,
+        min(step_tokens, _MOST_MEASURED_TOKENS),
+        pieces.limit,
+    )
+    plan = plan_adapting(
+        text.facts,
+        pieces,
+        model.d_model,
+        chosen,
+        sizes=sizes[chosen],
+        measured=measured,
+        available=available,
+        minutes=minutes,
+    )
+    choices = AdaptingChoices(
+        parent=parent,
+        facts=text.facts,
+        parts=Parts(*(parent.directed(part, languages) for part in text.parts)),
+        method=method,
+        sizes=sizes[chosen],
+        plan=plan,
+        limit=pieces.limit,
+        speed=measured.tokens_per_second,
+        device=device.type,
+        tokenizer=best_tokenizer(text.facts.target.scripts),
+        was_split=False,
+    )
+    known, used = _used(encoded)
+    spare = (known - used) * model.d_model
+    warnings = warnings_of_adapting(plan, minutes, pieces=known, used=used, weights_to_trim=spare)
+    return choices, warnings
+
+
+def _encoded(
+    vocabularies: Vocabularies, text: InitialText, tags: Sequence[str]
+) -> measure.EncodedSample:
+    """The sample in the pieces of the model, with the tags in front."""
+    in_front = vocabularies.source.ids(tags)
+    sources = vocabularies.source.encode_batch([pair.source for pair in text.sample])
+    return measure.EncodedSample(
+        VocabularyConfig(),
+        vocabularies,
+        [[*in_front, *ids] for ids in sources],
+        vocabularies.target.encode_batch([pair.target for pair in text.sample]),
+    )
+
+
+def _sizes(parent: ParentModel, vocabularies: Vocabularies) -> Mapping[LearningMethod, Cost]:
+    """The model with each method; without an adapter if it can have none."""
+    counts = [len(vocabulary) for vocabulary in vocabularies]
+    found: dict[LearningMethod, Cost] = {"full": cost(parent.config.model, *counts)}
+    with suppress(ConfigError):
+        found["lora"] = cost(parent.config.model, *counts, adapter=AdapterConfig())
+    return found
+
+
+def _used(encoded: measure.EncodedSample) -> tuple[int, int]:
+    """Pieces of the vocabularies, and those that the sample uses; of a joint one, once."""
+    used = [{piece for ids in side for piece in ids} for side in (encoded.sources, encoded.targets)]
+    if encoded.vocabularies.same_ids:
+        return len(encoded.vocabularies.source), len(used[0] | used[1])
+    return sum(map(len, encoded.vocabularies)), sum(map(len, used))
