@@ -18,6 +18,7 @@ import dragoman
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporting import export_model
 from dragoman.exchange.importing import import_model
+from dragoman.exchange.trimming import Trimming
 from dragoman.exchange.weight_layout import SILENT
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import build_model, load_model, save_model
@@ -256,6 +257,22 @@ class TestAdapted:
         query = "model.encoder.layers.0.self_attn.q_proj.weight"
         assert not torch.equal(models[0][query], models[1][query])
         assert torch.equal(models[0]["lm_head.weight"], models[0]["model.shared.weight"])
+
+
+@pytest.mark.parametrize("name", ["nllb", "mbart50"])
+def test_a_trimmed_model_is_opened_too(name: str, tmp_path: Path) -> None:
+    make, languages = KINDS[name]
+    make(tmp_path / "original")
+    (tmp_path / "text").write_text("\n".join(TEXTS), "utf-8")
+    trimming = Trimming([tmp_path / "text"], languages)
+    import_model(tmp_path / "original", tmp_path / "ours", trimming=trimming)
+    report = export_model(tmp_path / "ours", "huggingface", tmp_path / "there")
+    assert "splits 20 of their 20 texts alike" in report.compared
+    assert_same_texts(tmp_path / "ours", tmp_path / "there", languages)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "there")
+    saved = load_model(tmp_path / "ours", "cpu")
+    others = {"nllb": 0, "mbart50": 52 - 2 + 1}[name]  # codes of other languages, and <mask>
+    assert model.config.vocab_size == len(saved.vocabularies.source) + others
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,9 @@ def test_other_text_is_split_into_smaller_pieces(pair: Pair) -> None:
         marks = {"", "@@"} if any(piece.endswith("@@") for piece in pieces) else {""}
         left_out = [i for i, piece in enumerate(names(before)) if i > EOS and piece not in pieces]
         for word in before.decode(left_out).split():
-            assert len(after.encode(word)) >= len(before.encode(word)) > 0
+            assert after.encode(word)
+            if UNK not in after.encode(word):  # which may stand for many characters
+                assert len(after.encode(word)) >= len(before.encode(word))
             if {character + mark for character in word for mark in marks} <= set(pieces):
                 assert UNK not in after.encode(word)
         assert after.encode(UNSEEN)

@@ -23,6 +23,7 @@ from dragoman.exchange.m2m_codes import M2M_LANGUAGES, MBART_CODES, NLLB_CODE
 from dragoman.text.tags import LANGUAGE_TAG
 from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabulary
 from dragoman.text.vocabularies.foreign_vocabulary import sentencepiece_proto
+from dragoman.text.vocabularies.piece_merges import ranked_merges
 
 try:
     from transformers.models.m2m_100.tokenization_m2m_100 import M2M100Tokenizer
@@ -227,7 +228,7 @@ class NllbLayout(TokenizerLayout):
         pieces = (*FAIRSEQ_FIRST, *self.text.names)
         tokenizer = NllbTokenizer(
             vocab={piece: row for row, piece in enumerate(pieces)},
-            merges=merges(self.text.scores),
+            merges=ranked_merges(self.text.scores),
             mask_token=None,
             extra_special_tokens=list(self.all_codes),
             **self._characters,
@@ -301,15 +302,3 @@ class MbartLayout(TokenizerLayout):
         pieces = [(one.piece, one.score) for one in used]
         tokenizer = MBart50Tokenizer(vocab=pieces, **self._characters, **options)
         tokenizer.save_pretrained(directory)
-
-
-def merges(scores: dict[str, float]) -> list[tuple[str, str]]:
-    """The merges of a sentencepiece model of byte-pair encoding, the first in rank first.
-
-    Each merge into a piece has its rank there, which is its score.
-    """
-    found = []
-    for piece in sorted(scores, key=scores.__getitem__, reverse=True):
-        cuts = ((piece[:cut], piece[cut:]) for cut in range(1, len(piece)))
-        found += [(left, right) for left, right in cuts if left in scores and right in scores]
-    return found

@@ -18,11 +18,13 @@ from pydantic import ValidationError
 from dragoman.core.errors import DataError, MissingExtraError
 from dragoman.text.tags import is_tag
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.vocabularies.piece_merges import merged_through
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SentencePieces, SubwordNmt
 from dragoman.text.vocabularies.vocabulary import EOS, UNKNOWN_SURFACE, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
+_BPE = 2  # sentencepiece's type of a model
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 _WRITTEN = "#version: 0.2"  # in this format, the last piece of a word marks its end
@@ -133,9 +135,10 @@ def limited_to(
 ) -> Numbered:
     """A vocabulary with only some of its pieces, as a list; rows are ids of the larger one.
 
-    The special pieces and those for bytes always stay.  Text whose pieces are all kept is split as
-    before: merges still go through pieces that are left out, and a left-out piece at their end is
-    split again.
+    The special pieces and those for bytes always stay, and in a sentencepiece model of byte-pair
+    encoding the pieces that others are merged from.  Text whose pieces are all kept is split as
+    before.  Elsewhere merges still go through pieces that are left out, and a left-out piece at
+    their end is split again.
 
     Args:
         vocabulary: the larger vocabulary.
@@ -146,10 +149,6 @@ def limited_to(
     Raises:
         MissingExtraError: protobuf is not installed.
     """
-    pieces = vocabulary.pieces(range(len(vocabulary)))
-    rows = [i for i, piece in enumerate(pieces) if i <= EOS or i in kept or _BYTE.fullmatch(piece)]
-    names = [pieces[i] for i in rows]
-    there = {*names, *unknown}
     tags: Sequence[str] = ()
     splitting: SentencePieces | SubwordNmt
     if isinstance(vocabulary, ListedVocabulary):
@@ -157,25 +156,46 @@ def limited_to(
     else:  # sentencepiece itself finds its symbols, also within words
         assert vocabulary.sentencepiece is not None, "the other kind is a sentencepiece model"
         splitting = SentencePieces.of(vocabulary.sentencepiece)
+    pieces = vocabulary.pieces(range(len(vocabulary)))
+    used = {*(pieces[i] for i in kept), *unknown}
+    limited, through = _limited(splitting, used)
+    through = through.difference(unknown)
+    rows = [
+        i
+        for i, piece in enumerate(pieces)
+        if i <= EOS or i in kept or piece in through or _BYTE.fullmatch(piece)
+    ]
+    names = [pieces[i] for i in rows]
+    there = {*names, *unknown}
     content = PieceList(
         pieces=tuple(names),
         tags=tuple(tag for tag in tags if tag in there),
-        splitting=_limited(splitting, there),
+        splitting=limited,
     )
     return Numbered(ListedVocabulary(content), tuple(rows))
 
 
 def _limited(
     splitting: SentencePieces | SubwordNmt, pieces: set[str]
-) -> SentencePieces | SubwordNmt:
-    """The splitting that splits all other pieces again."""
+) -> tuple[SentencePieces | SubwordNmt, set[str]]:
+    """The splitting that splits all other pieces again, and pieces that it needs for merges."""
     if isinstance(splitting, SubwordNmt):
         allowed = pieces.intersection(splitting.vocabulary or pieces)
         # A copy of the object would keep the merges that it has read.
-        return SubwordNmt(**splitting.model_dump() | {"vocabulary": tuple(sorted(allowed))})
+        values = splitting.model_dump() | {"vocabulary": tuple(sorted(allowed))}
+        return SubwordNmt(**values), set()
     proto = sentencepiece_proto(splitting.serialized, "the vocabulary")
-    _limit(proto, pieces)
-    return SentencePieces.of(proto.SerializeToString(), lowercase=splitting.lowercase)
+    through: set[str] = set()
+    if proto.trainer_spec.model_type == _BPE and _UNUSED not in {one.type for one in proto.pieces}:
+        scores = {one.piece: one.score for one in proto.pieces if one.type == _NORMAL}
+        through = merged_through(pieces, scores)
+        left = [one for one in proto.pieces if one.type != _NORMAL or one.piece in through]
+        del proto.pieces[:]
+        proto.pieces.extend(left)
+        proto.trainer_spec.vocab_size = len(left)
+    else:
+        _limit(proto, pieces)
+    return SentencePieces.of(proto.SerializeToString(), lowercase=splitting.lowercase), through
 
 
 def characters_of(vocabulary: Vocabulary, characters: Iterable[str]) -> Iterator[int]:
