@@ -17,11 +17,14 @@ from typing import Any
 import pytest
 from forked import forked_program
 from other_runners import Interrupted, Shuffled
+from planted_calibration import calibration_of, plant_calibration
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
 from dragoman.core.claims import claimed
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError, StorageError, UsageError
+from dragoman.saved.calibration import write_calibration
+from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import LanguageModelConfig, TermsConfig
@@ -94,6 +97,23 @@ class TestTheCorpus:
         assert (len(found), len(lines())) == (corpus.lines, corpus.lines + corpus.empty)
         texts = {line.number: line.text for line in lines()}
         assert all(texts[row["line"]] == row["source"] for row in found)
+
+    def test_has_the_confidence_of_each_line(self, tmp_path: Path) -> None:
+        path = plant_calibration(save_tiny_model(tmp_path / "model"))
+        system = TranslationSystem(models=(path,), device="cpu", confidence=True)
+        corpus = translate_corpus(system, lines(), tmp_path / "made", known="source", shard_lines=5)
+        with Translator.of(system) as translator:
+            expected = {
+                number: best.confidence
+                for number, (best, *_) in enumerate(
+                    translator.stream_nbest(line.text for line in lines()), 1
+                )
+            }
+        found = {row["line"]: row["confidence"] for row in rows(corpus)}
+        assert found == pytest.approx({line: expected[line] for line in found}, rel=1e-4)
+        write_calibration(path / CONFIDENCE_FILE, calibration_of(system, intercept=1.0))
+        with pytest.raises(ConfigError, match="made with other settings"):
+            translate_corpus(system, lines(), tmp_path / "made", known="source", shard_lines=5)
 
     def test_names_later_settings_only_where_they_are_set(
         self, model: Path, tmp_path: Path

@@ -49,7 +49,18 @@ _WARNED = 5
 """Number of a document's flawed translations that get a warning each."""
 _LINES_ONLY = (
     *("inputs", "prefix", "nbest", "scores", "token_scores", "confidence", "calibration"),
-    *("flag_below", "alignment", "buffer_lines", "grammar", "routes", "identifier"),
+    *(
+        "repair",
+        "repair_share",
+        "repair_below",
+        "repair_settings",
+        "flag_below",
+        "alignment",
+        "buffer_lines",
+        "grammar",
+        "routes",
+        "identifier",
+    ),
 )
 """Options for lines."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import content_digest
 from dragoman.saved.adapter import read_adapter
+from dragoman.saved.calibration import calibration_path
 from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.system import TranslationSystem
@@ -71,6 +72,8 @@ def _files_of(system: TranslationSystem, described: Mapping[str, Any]) -> dict[s
     found: dict[str, Any] = {}
     if system.shortlist:
         found["shortlist"] = [content_digest(shortlist_path(leg)) for leg in system.legs()]
+    if system.confidence:
+        found["confidence"] = content_digest(calibration_path(system))
     if system.adapter is not None:
         found["adapter"] = content_digest(read_adapter(system.adapter).path)
     if (terms := system.terms) is not None:

@@ -154,7 +154,7 @@ class Shards:
         made = found.pop("output", None)
         if found != wanted:
             raise ConfigError(
-                f"{self.output}: was made with other settings ({_differing(found, wanted)}; see "
+                f"{self.output}: was made with other settings ({differing(found, wanted)}; see "
                 f"{ORIGIN_FILE}); choose another directory, or remove this one to begin again"
             )
         if made is not None:
@@ -298,7 +298,7 @@ class Shards:
         return content
 
 
-def _differing(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def differing(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """The names of the values that differ."""
     names = dict.fromkeys([*wanted, *found])
     return named(name for name in names if found.get(name) != wanted.get(name))

@@ -122,8 +122,9 @@ def translate_corpus(
 
     Every line of ``output/pairs.jsonl.gz`` keeps its origin: ``source``, ``target``, ``line`` (of
     the input, from 1), ``model`` (the first digits of the digests of the models), ``method`` (such
-    as "beam 5"), ``score`` and ``log_probability``.  ``output/origin.json`` has all settings and
-    the whole digests.  A finished corpus is returned as it is.
+    as "beam 5"), ``score`` and ``log_probability``, and ``confidence`` if the system is calibrated.
+    ``output/origin.json`` has all settings and the whole digests.  A finished corpus is returned as
+    it is.
 
     Args:
         system: translates the lines.
@@ -252,6 +253,7 @@ class _Rows:
             "method": self.method,
             "score": best.score,
             "log_probability": best.log_probability,
+            **({} if best.confidence is None else {"confidence": best.confidence}),
         }
 
 

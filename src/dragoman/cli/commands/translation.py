@@ -23,6 +23,7 @@ from dragoman.cli.options import (
     json_option,
     refuse_options,
 )
+from dragoman.cli.repaired_lines import repair_lines, repair_options
 from dragoman.cli.search_options import (
     buffer_option,
     check_sampling,
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from dragoman.translation.line_stream import TranslatedLine
 
 log = logging.getLogger(__name__)
+
+_REPAIRS = ("repair_share", "repair_below", "repair_settings")
+"""Options that only ``--repair`` reads."""
 
 
 @click.command()
@@ -85,6 +89,7 @@ log = logging.getLogger(__name__)
         Also write the word alignment of each line and its translation, by attention, in Pharaoh
         format, 0-0 1-2; words are separated by spaces.
 """)
+@repair_options
 @sampling_options
 @buffer_option
 @json_option
@@ -125,6 +130,7 @@ def translate(
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --json --token-scores < input.txt > output.jsonl
       dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
+      dragoman translate runs/my --input in.txt --output out.txt --repair http://localhost:8000/v1
       dragoman translate runs/demo --alignment output.align < input.txt > output.txt
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
       dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
@@ -142,6 +148,11 @@ def translate(
     output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
         raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
+    if options["repair"] is not None:
+        keep_texts(inputs, {"output": output})
+        repair_lines(models, inputs, output, {**options, "scores": scores, "as_json": as_json})
+        return
+    refuse_options(_REPAIRS, options, "{option} needs --repair; add it, or leave out {option}")
     if options["token_scores"] and not as_json:
         raise click.UsageError("--token-scores needs --json")
     if as_json and scores:

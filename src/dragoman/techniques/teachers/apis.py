@@ -36,6 +36,8 @@ class Asked(NamedTuple):
 
     texts: tuple[str, ...]
     attempt: int = 1
+    drafts: tuple[str, ...] = ()
+    """Translations to judge and repair, one for each text, which may be empty; or none."""
 
 
 class TeacherApi(ABC):
@@ -46,6 +48,7 @@ class TeacherApi(ABC):
         direction: the languages.
         key: the key of the server; None if it needs none.
         terms: terms that translations should have.
+        repairs: whether a language model judges and repairs drafts.
     """
 
     varies: ClassVar[bool] = False
@@ -54,9 +57,15 @@ class TeacherApi(ABC):
     """End of an address that belongs to the paths of requests instead."""
 
     def __init__(
-        self, config: TeacherConfig, direction: Direction, key: str | None, terms: Glossary | None
+        self,
+        config: TeacherConfig,
+        direction: Direction,
+        key: str | None,
+        terms: Glossary | None,
+        *,
+        repairs: bool = False,
     ) -> None:
-        self.config, self.direction, self.terms = config, direction, terms
+        self.config, self.direction, self.terms, self.repairs = config, direction, terms, repairs
         self._key = key
 
     @abstractmethod

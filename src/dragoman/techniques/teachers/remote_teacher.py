@@ -49,6 +49,13 @@ class Wanted:
 
     place: int
     text: str
+    draft: str = ""
+    """A translation to judge and repair; empty if there is none."""
+
+
+def _asked(lines: Sequence[Wanted], attempt: int = 1) -> Asked:
+    texts, drafts = (tuple(getattr(one, side) for one in lines) for side in ("text", "draft"))
+    return Asked(texts, attempt, drafts)
 
 
 class RemoteTeacher:
@@ -57,6 +64,8 @@ class RemoteTeacher:
     Args:
         config: the settings.
         direction: the languages.
+        repairs: whether lines have drafts, which a language model judges and repairs; other servers
+            translate anew.
 
     Raises:
         ConfigError: a language has no name, or a file of the settings does not fit.
@@ -64,13 +73,15 @@ class RemoteTeacher:
         MissingExtraError: a package for requests is not installed.
     """
 
-    def __init__(self, config: TeacherConfig, direction: Direction) -> None:
+    def __init__(
+        self, config: TeacherConfig, direction: Direction, *, repairs: bool = False
+    ) -> None:
         self.config = config
         self.direction = named_direction(direction, config.url)
         languages = direction.source_language, direction.target_language
         terms = None if config.glossary is None else Glossary.read(config.glossary, languages)
         key = os.environ.get(config.key_variable, "").strip() or None
-        self.api = APIS[config.api_name](config, direction, key, terms)
+        self.api = APIS[config.api_name](config, direction, key, terms, repairs=repairs)
         language = direction.target_language if config.check_language else None
         self.checks = AnswerChecks.of(config.max_length_ratio, language)
 
@@ -90,11 +101,11 @@ class RemoteTeacher:
             values["prompt"] = hashlib.sha256(prompt).hexdigest()
         return values
 
-    def requests(self, texts: Iterable[str]) -> Iterator[Asked]:
-        """The requests for some texts, without repetitions; empty texts need none."""
-        left = filter(str.strip, texts)
-        while some := tuple(islice(left, self.config.lines_per_request)):
-            yield Asked(some)
+    def requests(self, lines: Iterable[Wanted]) -> Iterator[Asked]:
+        """The requests for some lines, without repetitions; empty lines need none."""
+        left = (line for line in lines if line.text.strip())
+        while some := list(islice(left, self.config.lines_per_request)):
+            yield _asked(some)
 
     def sent_bytes(self, asked: Asked) -> int:
         """Length of the text of a request in UTF-8."""
@@ -204,7 +215,7 @@ class _Asking:
         Raises:
             ServiceError: see :meth:`RemoteTeacher.answer`.
         """
-        asked = Asked(tuple(line.text for line in batch), attempt)
+        asked = _asked(batch, attempt)
         reply, spent = await self._sent(asked)
         if reply is None:  # the request was too much
             good: list[TaughtLine] = []

@@ -6,7 +6,6 @@ the answers one by one (``answers.jsonl``) and what became of them (``report.jso
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -17,11 +16,10 @@ from typing import Any
 from dragoman.core.claims import claimed
 from dragoman.core.files import write_json
 from dragoman.evaluation.similarity import Closest
-from dragoman.techniques.teachers.answer_checks import PROBLEMS
+from dragoman.techniques.teachers.accounts import report, tell_costs
 from dragoman.techniques.teachers.candidate_choice import CandidateChoice, Choosable, choice_of
 from dragoman.techniques.teachers.journal import ANSWERS_FILE, Journal, TaughtLine
 from dragoman.techniques.teachers.remote_teacher import RemoteTeacher, Wanted
-from dragoman.techniques.teachers.spending import Spending, SpendingBounds
 from dragoman.translation.corpus_origin import Known
 from dragoman.translation.shards import TEACHER_REPORT_FILE, Counts, Shards
 from dragoman.translation.synthesis import (
@@ -34,8 +32,6 @@ from dragoman.translation.synthesis import (
     measured,
     pieces,
 )
-
-_EXAMPLES = 5  # dropped lines of each problem in the report
 
 
 def teach_corpus(
@@ -90,7 +86,8 @@ def teach_corpus(
     with claimed(output / LOCK_FILE, use):
         if (finished := shards.begin(origin)) is None:
             with Journal(output / ANSWERS_FILE) as journal, choice:
-                _tell_costs(teacher, text, journal, tell)
+                wanted = (Wanted(place, line.text) for place, line in enumerate(text))
+                tell_costs(teacher, wanted, journal, tell)
                 rows = _Rows(choice, known, method)
                 there = shards.finished()
                 done = sum(there.values())
@@ -103,7 +100,9 @@ def teach_corpus(
                         rows.write(piece, shards, [journal.answers[line.place] for line in lines])
                         done += len(lines)
                         show(done)
-                write_json(output / TEACHER_REPORT_FILE, report(teacher, text, journal))
+                write_json(
+                    output / TEACHER_REPORT_FILE, report(teacher, text, journal.answers, journal)
+                )
             shards.include(total)
             finished = shards.join(origin)
         counts = {one.name: finished["output"][one.name] for one in fields(Counts)}
@@ -159,47 +158,3 @@ class _Rows:
             "method": self.method,
             "date": answer.date,
         }
-
-
-def _tell_costs(
-    teacher: RemoteTeacher,
-    text: Iterable[GivenLine],
-    journal: Journal,
-    tell: Callable[[str], object],
-) -> None:
-    """Say what the missing answers will cost, and which bounds are kept."""
-    config, budget = teacher.config, SpendingBounds(teacher.config, journal.spent)
-    expected = Spending()
-    missing = (one.text for place, one in enumerate(text) if place not in journal.answers)
-    for asked in teacher.requests(missing):
-        expected = expected + budget.expected(teacher.sent_bytes(asked), sum(map(len, asked.texts)))
-    bounds = {
-        "requests": config.max_requests,
-        "tokens": config.max_tokens,
-        "cost": config.max_cost,
-    }
-    kept = ", ".join(f"{name} {bound:,}" for name, bound in bounds.items() if bound is not None)
-    spent = f"; spent before: {journal.spent.described(config)}" if journal.spent.requests else ""
-    tell(f"{config.url}: about {expected.described(config)} to go; bounds: {kept or 'none'}{spent}")
-
-
-def report(teacher: RemoteTeacher, text: Iterable[GivenLine], journal: Journal) -> dict[str, Any]:
-    """What became of the lines: counts by outcome, examples of each problem, and the spending."""
-    answers = journal.answers.values()
-    counts: Counter[str] = Counter(answer.problem or "translated" for answer in answers)
-    dropped = {answer.place: answer for answer in answers if answer.problem is not None}
-    examples: dict[str, list[dict[str, Any]]] = {}
-    for place, line in enumerate(text):
-        if (answer := dropped.get(place)) is not None:
-            shown = examples.setdefault(str(answer.problem), [])
-            if len(shown) < _EXAMPLES:
-                shown.append({"line": line.number, "text": line.text, "answer": answer.rejected})
-    return {
-        "teacher": teacher.origin(),
-        "url": teacher.config.address,
-        "models": dict(Counter(answer.model for answer in answers)),
-        "terms_of_use": teacher.config.terms_of_use,
-        "lines": {name: counts[name] for name in ("translated", *PROBLEMS)},
-        "spent": journal.spent.values(teacher.config),
-        "dropped": examples,
-    }
