@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.training.schedule import ScheduleConfig, between_points, learning_rate
+from dragoman.training.schedule import (
+    EarlierEnd,
+    ScheduleConfig,
+    between_points,
+    end_in_time,
+    learning_rate,
+)
 
 
 @given(
@@ -45,3 +52,58 @@ def test_a_weight_is_never_beyond_its_points(points: dict[int, float]) -> None:
         value = between_points(points, step)
         assert min(points.values()) - 1e-9 <= value <= max(points.values()) + 1e-9
     assert all(between_points(points, step) == value for step, value in points.items())
+
+
+SLOW: dict[str, Any] = {"step": 40, "seconds": 80.0, "max_steps": 100, "max_minutes": 2.0}
+LINEAR = ScheduleConfig(warmup_steps=20, peak_learning_rate=1.0, decay="linear")
+
+
+def test_a_decay_that_time_is_too_short_for_goes_on_faster_to_an_earlier_zero() -> None:
+    """At 2 seconds a step, 2 minutes are enough for 60 steps."""
+    end = end_in_time(LINEAR, end=None, **SLOW)
+    assert end == EarlierEnd(40, decayed=0.25, last=60, max_steps=100, max_minutes=2.0)
+    rates = [learning_rate(LINEAR, step, 64, 100, end) for step in range(1, 61)]
+    assert rates[:40] == [learning_rate(LINEAR, step, 64, 100) for step in range(1, 41)]
+    assert rates[40:] == pytest.approx([0.75 * (60 - step) / 20 for step in range(41, 61)])
+    assert "2 minutes are enough for 60 steps" in end.story
+
+
+def test_an_end_is_decided_again_when_the_speed_changes() -> None:
+    first = end_in_time(LINEAR, end=None, **SLOW)
+    assert first is not None
+    faster = end_in_time(LINEAR, end=first, **{**SLOW, "step": 50, "seconds": 85.0})
+    assert faster is not None and faster.last == 70
+    assert faster.decayed == pytest.approx(0.25 + 0.75 / 2)
+    joined = [learning_rate(LINEAR, 50, 64, 100, end) for end in (first, faster)]
+    assert joined[0] == pytest.approx(joined[1]) == pytest.approx(0.375)
+    assert end_in_time(LINEAR, end=first, **{**SLOW, "step": 50, "seconds": 101.0}) == first
+
+
+@pytest.mark.parametrize(
+    ("schedule", "changes"),
+    [
+        (LINEAR, {"seconds": 47.0}),  # fast enough
+        (LINEAR, {"step": 20}),  # the warm-up
+        (LINEAR, {"max_minutes": None}),
+        (ScheduleConfig(warmup_steps=20), {}),  # has no end
+    ],
+)
+def test_no_end_is_decided_without_need(schedule: ScheduleConfig, changes: dict[str, Any]) -> None:
+    assert end_in_time(schedule, end=None, **{**SLOW, **changes}) is None
+
+
+@given(
+    seconds=st.floats(0.01, 1000),
+    step=st.integers(1, 99),
+    decay=st.sampled_from(["linear", "cosine"]),
+)
+def test_the_rate_never_rises_after_the_warm_up_and_ends_at_zero(
+    seconds: float, step: int, decay: Any
+) -> None:
+    schedule = ScheduleConfig(warmup_steps=20, peak_learning_rate=1.0, decay=decay)
+    end = end_in_time(schedule, end=None, **{**SLOW, "step": step, "seconds": seconds})
+    last = 100 if end is None else end.last
+    assert step < last <= 100
+    rates = [learning_rate(schedule, at, 64, 100, end) for at in range(20, last + 1)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] == pytest.approx(0, abs=1e-12)

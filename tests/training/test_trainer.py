@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import combinations, count
 from pathlib import Path
@@ -18,7 +19,7 @@ from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout
 from dragoman.text.vocabularies import PAD
-from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.checkpoint import Progress, checkpoints, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 
@@ -290,6 +291,40 @@ def test_minutes_are_counted_over_all_steps(
     progress = trainer(max_steps=None, max_minutes=1).train()
     assert progress.step == 5  # the time of a step is agreed on with the next one
     assert progress.seconds == 60
+
+
+def test_a_decay_ends_in_time_and_goes_on_exactly(
+    trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock of 15 seconds a step, of which 3 minutes are 12; the run plans 40."""
+    settings = {
+        "schedule": {"warmup_steps": 2, "peak_learning_rate": 0.01, "decay": "linear"},
+        **{"max_steps": 40, "max_minutes": 3, "checkpoint_steps": 2, "keep_checkpoints": 20},
+        "log_steps": 1,
+    }
+
+    def trained(name: str) -> tuple[Progress, Records]:
+        clock = SimpleNamespace(perf_counter=count(step=15).__next__)
+        monkeypatch.setattr("dragoman.training.trainer.time", clock)
+        run, records = trainer(tmp_path / name, **settings), Records()
+        run.observers = [records]
+        run.resume()
+        return run.train(), records
+
+    progress, records = trained("whole")
+    assert progress.end is not None
+    assert progress.step == progress.end.last < 15  # the time of a step is known with the next one
+    rates = [record["learning_rate"] for record in records.of("training")]
+    assert rates[-1] == pytest.approx(0, abs=1e-9)
+    assert "3 minutes are enough for" in records.of("warning")[0]["message"]
+
+    decided = checkpoints(tmp_path / "whole")[3]
+    shutil.copytree(decided, tmp_path / "copy" / "checkpoints" / decided.name)
+    assert read_progress(decided).end is not None
+    trained("copy")
+    step = step_of(decided) + 2
+    for name, values in weights(tmp_path / "whole", step).items():
+        assert torch.equal(values, weights(tmp_path / "copy", step)[name])
 
 
 def test_a_run_that_learns_nothing_is_told(

@@ -21,7 +21,6 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import from_folder
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.training.schedule import learning_rate
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +98,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     passed = after.training.limits_passed(progress)
     if problems := [text for name, text in passed if f"training.{name}" in changed]:
         raise ConfigError(f"{run}: {listed(problems)} already; name a later end")
-    _warn_of_a_jump(config, after, progress.step)
+    _warn_of_a_jump(config, after, progress)
     return after
 
 
@@ -181,17 +180,16 @@ def _may_change(key: str) -> bool:
     return any(key == setting or key.startswith(f"{setting}.") for setting in CHANGEABLE)
 
 
-def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int) -> None:
+def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, progress: Progress) -> None:
     """Warn if a decay that ended, or was near its end, would begin again at a higher rate."""
+    step = progress.step
     old, new = (
-        learning_rate(
-            config.training.schedule, step + 1, config.model.d_model, config.training.max_steps
-        )
+        config.training.learning_rate(step + 1, config.model.d_model, progress)
         for config in (before, after)
     )
     if abs(new - old) > _JUMP * max(new, old):
         log.warning(
-            "with the new max_steps the learning rate of step %d is %.3g, not %.3g: the %s decay "
+            "with the new limits the learning rate of step %d is %.3g, not %.3g: the %s decay "
             "now ends at max_steps, as if planned from the first step; the loss may rise for a "
             "while",
             step + 1,

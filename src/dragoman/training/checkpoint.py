@@ -23,6 +23,7 @@ from dragoman.evaluation.metrics import is_better
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, write_tensors
 from dragoman.training.bounds import Watched
+from dragoman.training.schedule import EarlierEnd
 from dragoman.training.sharding.interface import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
@@ -112,6 +113,8 @@ class Progress:
     """The lowered ``training.device_tokens`` if memory ran out."""
     asked_tokens: Count | None = None
     """The configured ``training.device_tokens`` when it was lowered."""
+    end: EarlierEnd | None = None
+    """The end of the decay of the learning rate, if time is too short for ``max_steps``."""
     unlogged: Unlogged | None = None
     """Sums not logged yet, if any; they make the log independent of where a run was stopped."""
     unplanned: bool = False
@@ -143,7 +146,7 @@ class Progress:
 
 _PROGRESS = TypeAdapter(Progress)
 # Runs of older versions of Dragoman lack these.
-_NEWER = ("watched", "device_tokens", "asked_tokens", "unlogged", "unplanned", "non_finite")
+_NEWER = ("watched", "device_tokens", "asked_tokens", "end", "unlogged", "unplanned", "non_finite")
 
 
 def path_of(run: Path, step: int) -> Path:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dragoman.core.config import Config
+
+_TOLERANCE = 0.02
+"""Share of ``max_steps`` by which an end may be missed before it is decided anew."""
 
 
 class ScheduleConfig(Config):
@@ -25,6 +29,11 @@ class ScheduleConfig(Config):
     to zero at max_steps (linear or cosine; the last step changes nothing, unless it is one of the
     warm-up), or not at all."""
 
+    @property
+    def ends_at_zero(self) -> bool:
+        """Whether the rate decays to zero at ``max_steps``."""
+        return self.decay in {"linear", "cosine"}
+
     def peak(self, d_model: int) -> float:
         """The highest rate, for a model of width ``d_model``."""
         if self.peak_learning_rate is not None:
@@ -32,12 +41,80 @@ class ScheduleConfig(Config):
         return float(d_model**-0.5 * self.warmup_steps**-0.5)
 
 
-def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: int | None) -> float:
+@dataclass(frozen=True)
+class EarlierEnd:
+    """An earlier end of a decay to zero than ``max_steps``, so that it fits into ``max_minutes``.
+
+    The decay goes on from where it was, faster.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    step: Annotated[int, Field(ge=1, lt=2**53)]
+    """The step after which it was decided."""
+    decayed: Annotated[float, Field(ge=0, le=1)]
+    """Share of the decay that was done at that step."""
+    last: Annotated[int, Field(ge=1, lt=2**53)]
+    """The last step."""
+    max_steps: int
+    max_minutes: float
+    """The limits for which it was decided; it does not hold for others."""
+
+    def holds(self, max_steps: int | None, max_minutes: float | None) -> bool:
+        """Whether it was decided for these limits."""
+        return (self.max_steps, self.max_minutes) == (max_steps, max_minutes)
+
+    @property
+    def story(self) -> str:
+        """What was decided, for the user."""
+        return (
+            f"at this speed {self.max_minutes:g} minutes are enough for {self.last:,} steps: the "
+            f"learning rate decays to zero there, and not at max_steps {self.max_steps:,}"
+        )
+
+
+def end_in_time(
+    config: ScheduleConfig,
+    *,
+    step: int,
+    seconds: float,
+    max_steps: int | None,
+    max_minutes: float | None,
+    end: EarlierEnd | None,
+) -> EarlierEnd | None:
+    """The earlier end that a run needs at the speed of its steps so far; None if it needs none.
+
+    During the warm-up nothing is decided.
+
+    Args:
+        step: steps taken.
+        seconds: time that they took.
+        end: what was decided before, if anything.
+    """
+    if not config.ends_at_zero or max_steps is None or max_minutes is None:
+        return None
+    if step <= config.warmup_steps:
+        return end
+    left = (60 * max_minutes - seconds) * step / max(seconds, 1e-9)
+    last = min(max_steps, step + max(1, int(left)))
+    if abs(last - (max_steps if end is None else end.last)) <= _TOLERANCE * max_steps:
+        return end
+    decayed = _decayed(config, step, max_steps, end)
+    return EarlierEnd(step, decayed, last, max_steps, max_minutes)
+
+
+def learning_rate(
+    config: ScheduleConfig,
+    step: int,
+    d_model: int,
+    max_steps: int | None,
+    end: EarlierEnd | None = None,
+) -> float:
     """The learning rate of optimizer step ``step``, counted from 1.
 
     With the defaults this is equation 3:
     ``d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
-    A linear or cosine decay needs ``max_steps``, its end.
+    A linear or cosine decay needs ``max_steps``, its end unless there is an earlier one.
     """
     peak, warmup = config.peak(d_model), config.warmup_steps
     if step <= warmup:
@@ -47,10 +124,19 @@ def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: in
     if config.decay == "constant":
         return peak
     assert max_steps is not None, "a decay to zero needs an end"
-    progress = min(1.0, (step - warmup) / max(1, max_steps - warmup))
+    progress = _decayed(config, step, max_steps, end)
     if config.decay == "linear":
         return peak * (1 - progress)
     return peak * (1 + math.cos(math.pi * progress)) / 2
+
+
+def _decayed(config: ScheduleConfig, step: int, max_steps: int, end: EarlierEnd | None) -> float:
+    """The share of a decay to zero that is done at a step after the warm-up."""
+    if end is None or step < end.step:
+        start, done, last = config.warmup_steps, 0.0, max_steps
+    else:
+        start, done, last = end.step, end.decayed, end.last
+    return min(1.0, done + (1 - done) * (step - start) / max(1, last - start))
 
 
 def between_points(points: Mapping[int, float], step: int) -> float:

@@ -22,7 +22,13 @@ from dragoman.training.objectives import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizers import AnyOptimizer
 from dragoman.training.optimizers.adam import AdamConfig
-from dragoman.training.schedule import ScheduleConfig, between_points
+from dragoman.training.schedule import (
+    EarlierEnd,
+    ScheduleConfig,
+    between_points,
+    end_in_time,
+    learning_rate,
+)
 from dragoman.training.warm_start import OptionalStart
 
 _SELECTING = ("bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip")
@@ -107,7 +113,9 @@ class TrainingConfig(Config):
     max_epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; `null` for no such limit."""
     max_minutes: float | None = Field(None, gt=0)
-    """Stop after this many minutes of training, validation excluded; `null` for no such limit."""
+    """Stop after this many minutes of training, validation excluded; `null` for no such limit. A
+    linear or cosine decay that would not reach its end in time ends earlier, decided by the speed
+    of the steps so far at each checkpoint after the warm-up, and written to it."""
     validation_steps: int = Field(1000, ge=1)
     """Steps between validations; the last step is validated too."""
     checkpoint_steps: int = Field(1000, ge=1)
@@ -175,7 +183,7 @@ class TrainingConfig(Config):
                 "embeddings and start_from both give embeddings; set start_from.parts without "
                 "them, or remove embeddings"
             )
-        if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
+        if self.max_steps is None and self.schedule.ends_at_zero:
             yield f"schedule.decay: {self.schedule.decay} needs max_steps"
         if self.sharding != "none" and self.send_gradients == "during":
             yield (
@@ -198,8 +206,34 @@ class TrainingConfig(Config):
         """The limit that ends the training, if one is reached."""
         if progress.watched is not None and progress.watched.is_lost(self.bounds):
             return "bounds"
+        if (end := self.earlier_end(progress)) is not None and progress.step >= end.last:
+            return "max_minutes"
         done = _done(progress) | {"patience": progress.stale_validations}
         return next((name for name, value in done.items() if value >= self._limit(name)), None)
+
+    def earlier_end(self, progress: Progress) -> EarlierEnd | None:
+        """The end of the decay that a run has decided for these limits, if any."""
+        end = progress.end
+        return end if end is not None and end.holds(self.max_steps, self.max_minutes) else None
+
+    def end_in_time(self, progress: Progress) -> EarlierEnd | None:
+        """The end of the decay that fits into the time at the speed of the steps so far, if any."""
+        if self.limit_reached(progress) is not None:
+            return progress.end
+        return end_in_time(
+            self.schedule,
+            step=progress.step,
+            seconds=progress.seconds,
+            max_steps=self.max_steps,
+            max_minutes=self.max_minutes,
+            end=self.earlier_end(progress),
+        )
+
+    def learning_rate(self, step: int, d_model: int, progress: Progress) -> float:
+        """The learning rate of a step of a run that has come so far."""
+        end = self.earlier_end(progress)
+        rate = learning_rate(self.schedule, step, d_model, self.max_steps, end)
+        return rate * progress.learning_rate_factor
 
     def limits_passed(self, progress: Progress) -> Iterator[tuple[str, str]]:
         """Limits that training has passed, with messages: "max_steps 20: 25 steps are done"."""

@@ -50,7 +50,6 @@ from dragoman.training.observers import (
     likelihood,
 )
 from dragoman.training.recomputation import recompute_layers
-from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.steady_products import gains_from_steady_products, make_products_steady
@@ -217,8 +216,7 @@ class Trainer:
         if self._penalty is not None:
             self._penalty.add_gradient(tokens)
         norm = self.sharding.scale(1 / tokens)
-        rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
-        rate *= progress.learning_rate_factor
+        rate = config.learning_rate(progress.step, self._d_model, progress)
         losses = [own[LOSS] for own in totals]
         finite = all(map(math.isfinite, (norm, *losses)))
         if finite:
@@ -274,11 +272,19 @@ class Trainer:
         is_last = config.limit_reached(self.progress) is not None
         validate = is_last or step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
+            self._decide_the_end()
             self._validate_and_save(validate)
         if self._stopping:
             if step != self._saved_step:
                 self._validate_and_save(validate=False, unplanned=True)
             raise self._stopped()
+
+    def _decide_the_end(self) -> None:
+        """End the decay of the learning rate earlier if steps are too slow for the time given."""
+        end = self._config.end_in_time(self.progress)
+        if end is not None and end != self._config.earlier_end(self.progress):
+            self._warn(end.story)
+        self.progress.end = end
 
     def _is_interrupted(self) -> bool:
         """Whether a signal came to any process, even during the validation after the last step."""

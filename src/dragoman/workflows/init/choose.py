@@ -24,6 +24,7 @@ _MOST_EPOCHS = 150  # like the recipes for 9,500 and 29,000 pairs (131 and 145)
 _WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text
 _FEWEST_STEP_TOKENS = 1000
 _VALIDATIONS = 5
+_SLACK = 1.05  # of the time for steps, which varies a little
 _SHARE_OF_VALIDATION = 0.15  # maximum, of the time
 _LIMITS = (64, 100, 128, 200, 256)  # of pieces
 _FEW_PAIRS = 5000
@@ -75,7 +76,7 @@ class Plan:
     seconds: float
     """Seconds from ``dragoman train`` to its last score."""
     max_minutes: float
-    """Time limit, which stops training that is slower than expected."""
+    """Time for the steps, in which training ends with a finished decay even if they are slow."""
     is_cut_by_epochs: bool
     """Whether the amount of text, rather than the time, limits the training."""
 
@@ -176,7 +177,8 @@ def plan_training(
         speed: target tokens per second of that size with that budget.
     """
     per_step = pieces.tokens_per_step(step_tokens)
-    in_time = seconds_of_training(facts, pieces, minutes, speed) * speed / per_step
+    training_seconds = seconds_of_training(facts, pieces, minutes, speed)
+    in_time = training_seconds * speed / per_step
     by_text = _MOST_EPOCHS * pieces.epoch_tokens / per_step
     steps = max(10, round(min(in_time, by_text)))
     steps = steps if steps < 100 else steps // 10 * 10
@@ -193,7 +195,7 @@ def plan_training(
         epochs=epochs,
         dropout=0.3 if epochs >= 40 else 0.2 if epochs >= 8 else 0.1,
         seconds=seconds,
-        max_minutes=float(math.ceil(1.5 * minutes)),
+        max_minutes=math.ceil(_SLACK * training_seconds / 6) / 10,
         is_cut_by_epochs=by_text < in_time,
     )
 

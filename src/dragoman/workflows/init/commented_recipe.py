@@ -149,8 +149,8 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "training.schedule.warmup_steps": "an eighth of all steps",
         "training.schedule.decay": "to zero at max_steps; change both together",
         "training.max_steps": _about_steps(chosen),
-        "training.max_minutes": "stops training that is much slower than measured, before the "
-        "learning rate has decayed; remove it for longer training",
+        "training.max_minutes": "if steps are slower than measured, the learning rate decays to "
+        "zero within this time; remove it for longer training",
         "training.checkpoint_steps": "the model is the average of the last five",
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
         "evaluation.bleu_tokenize": about_tokenizer(chosen.facts, chosen.tokenizer),
