@@ -87,6 +87,9 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL, positions="relative", relative_distance=2, attention="dot"
     ),
     "transformer, rotary": TransformerConfig(**_SMALL, positions="rotary", d_k=6),
+    "transformer, buckets": TransformerConfig(
+        **_SMALL, positions="buckets", distance_buckets=6, bucket_distance=4
+    ),
     "transformer, alibi": TransformerConfig(**_SMALL, positions="alibi"),
     "transformer, no positions": TransformerConfig(**_SMALL, positions="none"),
     "transformer, window": TransformerConfig(**_SMALL, window=5),
@@ -100,6 +103,24 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL, window=3, positions="rotary", d_k=6
     ),
     "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
+    "transformer, buckets in a window, another decoder": TransformerConfig(
+        **_SMALL, window=3, positions="buckets", distance_buckets=4, decoder_mixing="ssru"
+    ),
+    "transformer, as T5 1.1": TransformerConfig(
+        **_SMALL,
+        norm="pre",
+        normalization="rms",
+        norm_epsilon=1e-6,
+        positions="buckets",
+        distance_buckets=4,
+        bucket_distance=3,
+        attention="dot",
+        d_k=3,
+        d_v=3,
+        activation="geglu_tanh",
+        scale_embeddings=False,
+        embeddings="inputs",
+    ),
     "transformer, global tokens in a window": TransformerConfig(
         **_SMALL, window=3, global_positions=1, positions="rotary", d_k=6
     ),
@@ -263,6 +284,9 @@ VARIATIONS: dict[str, ModelConfig] = {
         output_bias=True,
         scale_embeddings=False,
         normalize_embeddings=True,
+    ),
+    "transformer_lm, buckets": TransformerLMConfig(
+        **_SMALL_LM, positions="buckets", distance_buckets=4, bucket_distance=3
     ),
     "transformer_lm, alibi in a window": TransformerLMConfig(
         **_SMALL_LM, window=3, positions="alibi"

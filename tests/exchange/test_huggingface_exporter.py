@@ -40,6 +40,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
         "output_bias": True,
         "scale_embeddings": False,
     },
+    "one matrix for both sides, another for outputs": {"embeddings": "inputs"},
 }
 
 

@@ -36,6 +36,7 @@ def save(path: Path, **values: Any) -> Path:
     "values",
     [
         {},
+        {"embeddings": "inputs"},
         {"norm": "pre", "embeddings": "separate", "activation": "swish", "output_bias": True},
         {"embeddings": "target", "attention_bias": True, "final_norm": True, "norm_epsilon": 1e-6},
     ],

@@ -78,6 +78,7 @@ def beams(saved: SavedModel, directory: Path, length: int) -> tuple[Any, Any]:
     [
         ({"norm": "pre", "normalization": "rms", "activation": "swiglu", "source_end": False}, 1),
         ({"positions": "relative", "attention_bias": True, "d_v": 5, "begin": "zeros"}, 301),
+        ({"positions": "buckets", "activation": "geglu_tanh", "embeddings": "inputs"}, 140),
     ],
 )
 def test_any_batch_beam_and_length(values: dict[str, Any], length: int, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def test_the_order_of_positions(d_model: int) -> None:
         {"attention_bias": True, "output_bias": True, "embeddings": "separate"},
         {"norm": "pre", "activation": "swiglu", "positions": "learned"},
         {"decoder_mixing": "ssru", "embeddings": "target"},
+        {"positions": "buckets", "embeddings": "inputs"},
     ],
 )
 @settings(max_examples=2, deadline=None)

@@ -134,7 +134,7 @@ MIXING: dict[str, Callable[[TransformerConfig, int, bool], Products]] = {
 
 def one_feed_forward(config: LayersConfig) -> int:
     return (
-        (3 if config.feed_forward.activation == "swiglu" else 2)
+        (3 if config.feed_forward.activation.endswith(("glu", "glu_tanh")) else 2)
         * config.d_model
         * config.feed_forward.d_ff
     )

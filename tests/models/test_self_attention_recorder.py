@@ -57,7 +57,7 @@ def test_encoders_without_such_heads(config: TransformerConfig | RecurrentConfig
         pass
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi", "buckets"])
 def test_weights_of_one_sentence(positions: str) -> None:
     config = TransformerConfig(
         encoder_layers=1, decoder_layers=2, d_model=8, d_ff=8, heads=2, positions=positions

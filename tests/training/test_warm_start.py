@@ -44,6 +44,7 @@ SIZES: dict[str, Any] = {
 }
 CONFIG = TransformerConfig(**SIZES)
 SEPARATE = TransformerConfig(**SIZES, embeddings="separate")
+INPUTS = TransformerConfig(**SIZES, embeddings="inputs")
 
 
 @cache
@@ -140,6 +141,16 @@ def test_one_matrix_may_become_three_and_not_the_other_way(tmp_path: Path) -> No
     found = started(SEPARATE, StartConfig(model=str(tmp_path / "shared")))
     for name in ("source_embedding.weight", "target_embedding.weight", "output.weight"):
         assert torch.equal(found[name], theirs["source_embedding.weight"])
+    saved(tmp_path / "inputs", INPUTS)
+    theirs, found = (
+        started(config, StartConfig(model=str(tmp_path / "inputs")))
+        for config in (INPUTS, SEPARATE)
+    )
+    for name in ("source_embedding.weight", "output.weight"):
+        assert torch.equal(found[name], theirs[name])
+    assert torch.equal(found["target_embedding.weight"], theirs["source_embedding.weight"])
+    with pytest.raises(ConfigError, match="model: embeddings inputs, here shared; set"):
+        started(CONFIG, StartConfig(model=str(tmp_path / "inputs")))
     saved(tmp_path / "separate", SEPARATE)
     with pytest.raises(ConfigError, match="model: embeddings separate, here shared; set"):
         started(CONFIG, StartConfig(model=str(tmp_path / "separate")))

@@ -43,6 +43,7 @@ from dragoman.exchange.probes import Probe, batches, check_gap, largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED, never_written
 from dragoman.exchange.weight_layout import permute_width, sines_first
 from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.models.layers.embeddings import OUTPUT_TIED
 from dragoman.saved.directions import language_pairs
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
@@ -223,7 +224,7 @@ def _config(saved: SavedModel, config: TransformerConfig) -> MarianConfig:
         decoder_vocab_size=len(saved.vocabularies.target),
         max_position_embeddings=POSITIONS,
         share_encoder_decoder_embeddings=config.embeddings == "shared",
-        tie_word_embeddings=config.embeddings != "separate",
+        tie_word_embeddings=config.embeddings in OUTPUT_TIED,
         pad_token_id=PAD,
         bos_token_id=BOS,
         eos_token_id=EOS,

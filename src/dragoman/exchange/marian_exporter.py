@@ -33,6 +33,7 @@ from dragoman.exchange.probes import check_gap, largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.exchange.weight_layout import permute_width, sines_first
 from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.models.layers.embeddings import OUTPUT_TIED
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies import BOS
@@ -152,7 +153,7 @@ def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
         yield "encoder_Wemb", weights["source_embedding.weight"]
         yield "decoder_Wemb", weights["target_embedding.weight"]
     matrix, bias = of_layer("output", "decoder_ff_logit_out_{kind}")
-    yield from [bias] if config.embeddings != "separate" else [matrix, bias]
+    yield from [bias] if config.embeddings in OUTPUT_TIED else [matrix, bias]
     for ours, theirs in LAYER_NAMES.layers(config.encoder_layers, config.decoder_layers).items():
         yield from of_layer(ours, theirs)
     if config.residual.ends_normalised:
@@ -206,7 +207,7 @@ def _options(config: TransformerConfig, sizes: list[int]) -> dict[str, Any]:
         "transformer-dim-aan": 2048,
         "tied-embeddings-all": config.embeddings == "shared",
         "tied-embeddings-src": False,
-        "tied-embeddings": config.embeddings != "separate",
+        "tied-embeddings": config.embeddings in OUTPUT_TIED,
         "output-omit-bias": False,
         "input-types": [],
         "skip": False,

@@ -25,7 +25,7 @@ _READERS = r"(query|key|value|inner|gate)\.weight|(embedding|^output)\.weight|po
 _WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)|forget\.bias"
 _BOTH = r"(forget|candidate)\.weight"  # of a recurrence over the residual sum
 _AXES = {0: f"{_WRITERS}|{_BOTH}", 1: f"{_READERS}|{_BOTH}"}
-_OTHERS = r"(query|key|value|inner|^output)\.bias"
+_OTHERS = r"(query|key|value|inner|^output)\.bias|buckets\.table"
 
 
 def sines_then_cosines(d_model: int) -> Tensor:

@@ -74,11 +74,11 @@ class FamilyConfig(ComposedConfig):
     def joint_setting(self) -> tuple[str, str] | None:
         """The setting that needs a joint vocabulary, and its alternative; None without any.
 
-        With shared embeddings one matrix serves both sides, and with tags for the decoder, the
-        decoder reads a source piece.
+        One matrix serves both sides, or the decoder reads a source piece, its tag.
         """
-        if getattr(self, "embeddings", None) == "shared":
-            return "model.embeddings: shared", "model.embeddings: target"
+        others = {"shared": "target", "inputs": "separate"}
+        if (sharing := getattr(self, "embeddings", None)) in others:
+            return f"model.embeddings: {sharing}", f"model.embeddings: {others[sharing]}"
         tags = getattr(self, "tags", None)
         if tags is not None and tags.moves:
             return f"model.language_tags: {tags.language_tags}", "model.language_tags: encoder"

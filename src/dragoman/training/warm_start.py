@@ -15,6 +15,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel
+from dragoman.models.layers.embeddings import OUTPUT_TIED, SIDES_TIED
 from dragoman.saved.model import (
     CONFIG_FILE,
     home_of,
@@ -262,12 +263,17 @@ def _splits(name: str, there: Any, here: Any, parent: FamilyConfig, child: Famil
 
     If one of the families has no source, only the matrices of the target count.
     """
-    sharing = ("separate", "target", "shared")
     if name != "embeddings":
         return False
     if parent.family != child.family:
-        return bool(there != "separate")
-    return sharing.index(here) < sharing.index(there)
+        return there in OUTPUT_TIED
+    return _ties(here) < _ties(there)
+
+
+def _ties(sharing: Any) -> set[str]:
+    """The matrices that are the target's, too."""
+    tied = {"source": SIDES_TIED, "output": OUTPUT_TIED}
+    return {matrix for matrix, choices in tied.items() if sharing in choices}
 
 
 def _flat(values: Mapping[str, Any], section: str = "") -> dict[str, Any]:

@@ -31,7 +31,7 @@ TRANSLATORS: dict[str, Any] = {
 }
 every_translator = pytest.mark.parametrize("family", TRANSLATORS)
 every_language_model = pytest.mark.parametrize("family", ["transformer_lm", "recurrent_lm"])
-MATRICES = {"shared": 1, "target": 2, "separate": 3}
+MATRICES = {"shared": 1, "target": 2, "inputs": 2, "separate": 3}
 
 
 def made(family: str, pieces: int, target_pieces: int, **choices: object) -> Any:
@@ -47,13 +47,13 @@ def test_matrices_are_as_many_as_asked_for(family: str, sharing: str) -> None:
     source, target, output = (
         module.weight for module in (model.source_embedding, model.target_embedding, model.output)
     )
-    assert (target is source) == (sharing == "shared")
-    assert (output is target) == (sharing != "separate")
+    assert (target is source) == (sharing in {"shared", "inputs"})
+    assert (output is target) == (sharing in {"shared", "target"})
     assert output is not source or sharing == "shared"
     assert sum(p.shape == (11, WIDTH) for p in model.parameters()) == MATRICES[sharing]
     # Gradients of all uses meet in what is one.
     (output.sum() + 2 * target.sum()).backward()
-    expected = 3.0 if sharing != "separate" else 2.0
+    expected = 3.0 if output is target else 2.0
     assert torch.equal(target.grad, torch.full_like(target, expected))
 
 
@@ -63,9 +63,11 @@ def test_one_matrix_for_both_sides_needs_one_vocabulary(family: str) -> None:
     needs = {
         sharing: kind(**sizes, embeddings=sharing).joint_setting is not None for sharing in MATRICES
     }
-    assert needs == {"shared": True, "target": False, "separate": False}
-    with pytest.raises(ConfigError, match="shared needs one vocabulary, found 11 source and 13"):
-        made(family, 11, 13, embeddings="shared")
+    assert needs == {"shared": True, "target": False, "inputs": True, "separate": False}
+    for sharing in ("shared", "inputs"):
+        message = f"{sharing} needs one vocabulary, found 11 source and 13"
+        with pytest.raises(ConfigError, match=message):
+            made(family, 11, 13, embeddings=sharing)
 
 
 @every_translator
@@ -86,10 +88,12 @@ def test_a_language_model_has_none_for_a_source(family: str, sharing: str, matri
 
 
 @every_language_model
-def test_a_language_model_has_no_source_to_share_with(family: str) -> None:
+@pytest.mark.parametrize("sharing", ["shared", "inputs"])
+def test_a_language_model_has_no_source_to_share_with(family: str, sharing: str) -> None:
     kind, sizes = TRANSLATORS[family]
-    with pytest.raises(ValueError, match="embeddings: shared is for a model that reads a source"):
-        kind(**{**sizes, "source": "none"}, embeddings="shared")
+    message = f"embeddings: {sharing} is for a model that reads a source"
+    with pytest.raises(ValueError, match=message):
+        kind(**{**sizes, "source": "none"}, embeddings=sharing)
 
 
 def test_a_family_without_the_choice_has_three() -> None:

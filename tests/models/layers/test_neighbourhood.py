@@ -31,6 +31,7 @@ CHOICES: list[dict[str, Any]] = [
     {"attention": "additive"},
     {"positions": "rotary"},
     {"positions": "alibi"},
+    {"positions": "buckets", "distance_buckets": 4, "bucket_distance": 3},
     {"positions": "relative", "relative_distance": 1},
 ]
 

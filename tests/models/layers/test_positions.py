@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 import torch
 from families import build, random_ids
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from transformers import T5Config
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from dragoman.models import TransformerConfig
 from dragoman.models.families.transformer import Transformer
 from dragoman.models.layers.embeddings import Embedding, EmbeddingConfig
 from dragoman.models.layers.positions import (
+    DistanceBuckets,
     DistancePenalty,
     LearnedPositions,
     PositionalEncodingConfig,
@@ -119,6 +124,57 @@ def test_distance_penalty(heads: int, queries: int, keys: int, first: int) -> No
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
 
 
+class TestBuckets:
+    @given(
+        half=st.integers(2, 20),
+        further=st.integers(1, 140),
+        causal=st.booleans(),
+        first=st.integers(0, 150),
+        queries=st.integers(1, 150),
+        later=st.integers(0, 3),
+    )
+    def test_they_are_those_of_another_program(
+        self, half: int, further: int, causal: bool, first: int, queries: int, later: int
+    ) -> None:
+        options = T5Config(
+            d_model=6,
+            d_kv=3,
+            num_heads=2,
+            is_decoder=causal,
+            relative_attention_num_buckets=2 * half,
+            relative_attention_max_distance=half + further,
+        )
+        theirs = T5Attention(options, has_relative_attention_bias=True, layer_idx=0)
+        ours = DistanceBuckets(6, 2, 2 * half, half + further, causal=causal)
+        ours.table.data = theirs.relative_attention_bias.weight.data
+        keys = first + queries + later
+        found = ours(queries, keys, first, torch.zeros(1))
+        expected = theirs.compute_bias(queries, keys, past_seen_tokens=first)
+        assert torch.equal(found, expected)
+
+    @pytest.mark.parametrize(
+        ("causal", "ranges"),
+        [
+            (True, {0: 0, -1: 1, -3: 3, -4: 4, -5: 4, -6: 5, -8: 6, -12: 7, -90: 7, 1: 0, 90: 0}),
+            (False, {0: 0, -1: 1, -2: 2, -4: 2, -6: 3, -90: 3, 1: 5, 2: 6, 6: 7, 90: 7}),
+        ],
+    )
+    def test_they_grow_with_the_logarithm_of_the_distance(
+        self, causal: bool, ranges: dict[int, int]
+    ) -> None:
+        """Eight of them up to a distance of 16, by hand."""
+        buckets = DistanceBuckets(5, 1, 8, 16, causal=causal)
+        buckets.table.data = torch.arange(8.0).unsqueeze(1)
+        bias = buckets(1, 181, 90, torch.zeros(1)).flatten()
+        assert {distance: int(bias[90 + distance]) for distance in ranges} == ranges
+
+    def test_all_layers_of_a_side_have_one_table(self) -> None:
+        model = build(config(positions="buckets"))
+        tables = {n: p.shape for n, p in model.named_parameters() if "buckets" in n}
+        assert tables == {"encoder_buckets.table": (32, 3), "decoder_buckets.table": (32, 3)}
+        assert model.part_of("encoder_buckets.table") == "encoder"
+
+
 def test_embeddings_without_scale_have_positions_without_scale() -> None:
     learned = PositionalEncodingConfig(positions="learned")
     embedding = Embedding(11, 6, learned, _PLAIN, EmbeddingConfig(scale_embeddings=False))
@@ -136,7 +192,9 @@ def hidden(model: Transformer, source: torch.Tensor) -> torch.Tensor:
     return model.encode(source, torch.ones_like(source, dtype=torch.bool)).hidden
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rotary", "alibi"])
+@pytest.mark.parametrize(
+    "positions", ["sinusoidal", "learned", "relative", "buckets", "rotary", "alibi"]
+)
 def test_an_encoder_tells_order(positions: str) -> None:
     """The mean over positions changes with the order of pieces; without positions it does not."""
     source = random_ids(1, 6)
@@ -153,7 +211,7 @@ def test_an_encoder_tells_order(positions: str) -> None:
     torch.testing.assert_close(means[2], means[3])
 
 
-@pytest.mark.parametrize("positions", ["relative", "rotary", "alibi", "none"])
+@pytest.mark.parametrize("positions", ["relative", "buckets", "rotary", "alibi", "none"])
 def test_nothing_but_distances_counts(positions: str) -> None:
     """Pieces behind padding, as if the sentence began later, give the same vectors."""
     model = build(config(positions=positions))
@@ -170,6 +228,12 @@ def test_nothing_but_distances_counts(positions: str) -> None:
     [
         ({"positions": "rotary", "d_k": 5}, "even d_k, found 5"),
         ({"positions": "alibi", "first_position": 2}, "first_position: 2 is not read without"),
+        ({"bucket_distance": 9}, "bucket_distance: 9 is not read without positions: buckets"),
+        (
+            {"positions": "buckets", "bucket_distance": 16},
+            "bucket_distance: 16 must be above half of distance_buckets: 32",
+        ),
+        ({"positions": "buckets", "sparsity": "fixed"}, "buckets does not go with sparsity"),
         (
             {"timescales": "tensor2tensor", "d_model": 3},
             "timescales: tensor2tensor needs an even d_model of 4 or more, found 3",

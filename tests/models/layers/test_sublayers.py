@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
 from dragoman.models.layers.sublayers import (
@@ -79,12 +78,24 @@ def test_feed_forward(activation: str, formula: Callable[[float], float]) -> Non
     np.testing.assert_allclose(layer(x).detach().numpy(), expected, rtol=1e-12)
 
 
-def test_swiglu_has_three_matrices_and_no_bias() -> None:
-    layer = feed_forward(0.0, "swiglu")
+@pytest.mark.parametrize(
+    ("activation", "formula"),
+    [
+        ("swiglu", lambda x: x / (1 + math.exp(-x))),
+        ("geglu", lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2),
+        (
+            "geglu_tanh",
+            lambda x: x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+        ),
+    ],
+)
+def test_a_gated_one_has_three_matrices_and_no_bias(
+    activation: str, formula: Callable[[float], float]
+) -> None:
+    layer = feed_forward(0.0, activation)
     w, x = arrays(layer), rows().numpy()
     assert set(w) == {"gate.weight", "inner.weight", "outer.weight"}
-    gate = x @ w["gate.weight"].T
-    inner = gate / (1 + np.exp(-gate)) * (x @ w["inner.weight"].T)
+    inner = np.vectorize(formula)(x @ w["gate.weight"].T) * (x @ w["inner.weight"].T)
     np.testing.assert_allclose(
         layer(rows()).detach().numpy(), inner @ w["outer.weight"].T, rtol=1e-12
     )
@@ -165,13 +176,13 @@ def test_rms_of_small_rows_in_bfloat16_is_one() -> None:
 
 
 def test_a_gate_is_added_by_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """GEGLU (Shazeer 2020, equation 6), as somebody who adds it would."""
-    monkeypatch.setitem(GATES, "geglu", functional.gelu)
-    config = FeedForwardConfig().model_copy(update={"d_ff": 7, "activation": "geglu"})
+    """ReGLU (Shazeer 2020, equation 6), as somebody who adds it would."""
+    monkeypatch.setitem(GATES, "reglu", torch.relu)
+    config = FeedForwardConfig().model_copy(update={"d_ff": 7, "activation": "reglu"})
     layer = build_feed_forward(5, config)
     assert isinstance(layer, GatedFeedForward)
     x = torch.randn(3, 5, generator=torch.Generator().manual_seed(1))
-    expected = (functional.gelu(x @ layer.gate.weight.T) * (x @ layer.inner.weight.T)) @ (
+    expected = (torch.relu(x @ layer.gate.weight.T) * (x @ layer.inner.weight.T)) @ (
         layer.outer.weight.T
     )
     torch.testing.assert_close(layer(x), expected)

@@ -20,7 +20,7 @@ from dragoman.models.layers.self_attention import (
 from dragoman.models.layers.transformer_mixing import build_attention, build_self_attention
 
 D_MODEL = 6
-PLAIN = [{}, {"attention": "dot"}, {"positions": "learned"}, {"positions": "alibi"}]
+PLAIN = [{}, {"attention": "dot"}, *({"positions": p} for p in ("learned", "alibi", "buckets"))]
 OTHERS = [
     {"attention": "additive"},
     {"window": 3},

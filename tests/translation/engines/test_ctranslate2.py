@@ -301,6 +301,7 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
         {"attention": "additive"},
         {"positions": "relative"},
         {"positions": "alibi"},
+        {"positions": "buckets"},
         {"positions": "none"},
         {"window": 3},
         {"mixture": {"experts": 4}},

@@ -33,7 +33,7 @@ from dragoman.models.layers.convolution import (
     weight_normalised,
 )
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.embeddings import OUTPUT_TIED, Sharing, tie
 from dragoman.models.layers.positions import LearnedPositions
 
 _HALF = 0.5**0.5  # a sum of two inputs times this has the variance of one of them (section 3.4)
@@ -280,7 +280,7 @@ class ConvS2S(ProjectedModel):
 
     def _output_layer(self, vocabulary: int) -> nn.Linear:
         width = self.config.d_model
-        if self.config.embeddings == "separate":
+        if self.config.embeddings not in OUTPUT_TIED:
             return _linear(width, vocabulary, self.config.dropout)
         # A lookup table is not weight-normalised, so an output that shares it is not either.
         output = nn.Linear(width, vocabulary)

@@ -26,7 +26,7 @@ from dragoman.models.interface import (
     State,
 )
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.embeddings import SIDES_TIED, Sharing, tie
 from dragoman.models.layers.recurrence import (
     CellConfig,
     LayerState,
@@ -75,8 +75,9 @@ class RecurrentLMConfig(FamilyConfig):
     def conflicts(self) -> Iterator[str]:
         """Yield a cell that does not fit, and settings that need a source if there is none."""
         yield from self.recurrence.conflicts_with(self.d_model)
-        if self.source == "none" and self.embeddings == "shared":
-            yield "embeddings: shared is for a model that reads a source; set it to target"
+        if self.source == "none" and self.embeddings in SIDES_TIED:
+            own = f"embeddings: {self.embeddings}"
+            yield f"{own} is for a model that reads a source; set it to target"
         if self.source == "none" and self.source_layers == "own":
             yield "source_layers: own needs a source; set source to forward or reversed"
 

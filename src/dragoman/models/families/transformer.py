@@ -37,7 +37,7 @@ from dragoman.models.layers.embeddings import (
 from dragoman.models.layers.global_tokens import GlobalTokens
 from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import balancing_loss, expert_figures
-from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.positions import DistanceBuckets, PositionalEncodingConfig
 from dragoman.models.layers.source_tags import LanguageTagsConfig, language_tags, split_tags
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
@@ -49,6 +49,7 @@ from dragoman.models.layers.sublayers import (
 from dragoman.models.layers.transformer_mixing import (
     MixingConfig,
     build_attention,
+    build_buckets,
     build_decoder_mixing,
     build_encoder_mixing,
 )
@@ -85,7 +86,8 @@ class TransformerConfig(FamilyConfig):
     Marian; the first position is added either way."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
-    vocabulary); target: one for target and output; separate: three matrices."""
+    vocabulary); target: one for target and output; inputs: one for source and target (joint
+    vocabulary); separate: three matrices."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 
@@ -156,11 +158,11 @@ class TransformerState(State):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (section 3.1)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, buckets: DistanceBuckets | None = None) -> None:
         super().__init__()
         d = config.d_model
         self.attention = build_encoder_mixing(
-            d, config.mixing, config.multi_head, config.positional_encoding
+            d, config.mixing, config.multi_head, config.positional_encoding, buckets=buckets
         )
         self.feed_forward = build_feed_forward(d, config.feed_forward)
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
@@ -176,11 +178,11 @@ class DecoderLayer(nn.Module):
 
     entrances = ("read_source",)
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, buckets: DistanceBuckets | None = None) -> None:
         super().__init__()
         d, heads, feed_forward = config.d_model, config.multi_head, config.feed_forward
         self.self_attention = build_decoder_mixing(
-            d, config.mixing, heads, config.positional_encoding, feed_forward
+            d, config.mixing, heads, config.positional_encoding, feed_forward, buckets=buckets
         )
         self.cross_attention = build_attention(d, heads)
         self.feed_forward = build_feed_forward(d, feed_forward)
@@ -249,36 +251,38 @@ class Transformer(ProjectedModel):
         **ProjectedModel.parts,
         "encoder_norm": "encoder",
         "decoder_norm": "decoder",
+        "encoder_buckets": "encoder",
+        "decoder_buckets": "decoder",
     }
 
     def __init__(
         self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
-        self.source_embedding, self.target_embedding = (
-            Embedding(
-                pieces,
-                config.d_model,
-                positions,
-                config.residual,
-                config.embedding,
-                begins_empty=begins_empty,
-            )
-            for pieces, positions, begins_empty in zip(
-                (source_vocabulary, target_vocabulary),
-                config.side_positions,
-                (False, config.begin == "zeros"),
-                strict=True,
-            )
+        positions, choices = config.side_positions, (config.residual, config.embedding)
+        self.source_embedding = Embedding(source_vocabulary, config.d_model, positions[0], *choices)
+        self.target_embedding = Embedding(
+            target_vocabulary,
+            config.d_model,
+            positions[1],
+            *choices,
+            begins_empty=config.begin == "zeros",
         )
         self.output = output_layer(
             config.d_model, target_vocabulary, config.embedding, config.embeddings
         )
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.language_tags = language_tags(config.tags, source_vocabulary)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        heads = config.multi_head
+        mixing, heads = config.mixing, config.multi_head
+        sizes = config.d_model, heads, config.positional_encoding
+        self.encoder_buckets = build_buckets(*sizes, mixing.encoder_mixing, causal=False)
+        self.decoder_buckets = build_buckets(*sizes, mixing.decoder_mixing, causal=True)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(config, self.encoder_buckets) for _ in range(config.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, self.decoder_buckets) for _ in range(config.decoder_layers)
+        )
         self.global_tokens = (
             GlobalTokens(heads.global_positions, heads.global_tags) if heads.has_globals else None
         )

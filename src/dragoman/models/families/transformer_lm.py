@@ -41,6 +41,7 @@ from dragoman.models.interface import (
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import (
+    SIDES_TIED,
     Embedding,
     EmbeddingConfig,
     Sharing,
@@ -48,7 +49,7 @@ from dragoman.models.layers.embeddings import (
     tie,
 )
 from dragoman.models.layers.mixture import balancing_loss, expert_figures
-from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.positions import DistanceBuckets, PositionalEncodingConfig
 from dragoman.models.layers.self_attention import DecoderSelfAttention, PastPositions
 from dragoman.models.layers.sublayers import (
     FeedForwardConfig,
@@ -57,7 +58,11 @@ from dragoman.models.layers.sublayers import (
     build_feed_forward,
     final_norm,
 )
-from dragoman.models.layers.transformer_mixing import build_neighbourhood, build_self_attention
+from dragoman.models.layers.transformer_mixing import (
+    build_buckets,
+    build_neighbourhood,
+    build_self_attention,
+)
 
 
 class TransformerLMConfig(FamilyConfig):
@@ -99,12 +104,13 @@ class TransformerLMConfig(FamilyConfig):
         yield from self.positional_encoding.conflicts_with(self.d_model)
         yield from heads.unread("without an encoder", "global_positions", "global_tags")
         if self.source == "none":
-            if self.embeddings == "shared":
-                yield "embeddings: shared is for a model that reads a source; set it to target"
+            if self.embeddings in SIDES_TIED:
+                own = f"embeddings: {self.embeddings}"
+                yield f"{own} is for a model that reads a source; set it to target"
             return
         unfit = {
             f"attention: {heads.attention}": heads.attention == "additive",
-            f"positions: {positions}": positions in {"relative", "alibi"},
+            f"positions: {positions}": positions in {"relative", "buckets", "alibi"},
             f"window: {heads.window}": heads.window is not None,
             f"sparsity: {heads.sparsity}": heads.sparsity != "none",
             "mixture": self.feed_forward.mixture is not None,
@@ -172,11 +178,11 @@ class Prefix:
 class Layer(nn.Module):
     """Masked self-attention, then feed-forward."""
 
-    def __init__(self, config: TransformerLMConfig) -> None:
+    def __init__(self, config: TransformerLMConfig, buckets: DistanceBuckets | None) -> None:
         super().__init__()
         d = config.d_model
         self.attention = build_self_attention(
-            d, config.multi_head, config.positional_encoding, causal=True
+            d, config.multi_head, config.positional_encoding, buckets, causal=True
         )
         self.feed_forward = build_feed_forward(d, config.feed_forward)
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
@@ -278,13 +284,16 @@ class TransformerLM(ProjectedModel):
         "source_side": "embeddings",
         "layers": "decoder",
         "norm": "decoder",
+        "buckets": "decoder",
     }
 
     def __init__(
         self, config: TransformerLMConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
-        self.neighbourhood = build_neighbourhood(config.multi_head, config.positional_encoding)
+        heads, encoding = config.multi_head, config.positional_encoding
+        self.buckets = build_buckets(config.d_model, heads, encoding, causal=True)
+        self.neighbourhood = build_neighbourhood(heads, encoding, self.buckets)
         self.target_embedding = _embedding(config, target_vocabulary)
         self.output = output_layer(
             config.d_model, target_vocabulary, config.embedding, config.embeddings
@@ -296,12 +305,12 @@ class TransformerLM(ProjectedModel):
             self.source_side = nn.Parameter(torch.empty(config.d_model))
             nn.init.normal_(self.source_side, std=config.d_model**-0.5)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.layers = nn.ModuleList(Layer(config, self.buckets) for _ in range(config.layers))
         self.norm = final_norm(config.d_model, config.residual)
 
     def common_name(self, name: str) -> str:
         """Name of the weight in a Transformer's decoder, whose layers have one more residual."""
-        if name.startswith("norm."):
+        if name.startswith(("norm.", "buckets.")):
             return f"decoder_{name}"
         if not name.startswith("layers."):
             return name

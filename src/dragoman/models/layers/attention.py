@@ -113,7 +113,7 @@ class MultiHeadConfig(Config):
             yield f"positions: {positions} works only with dot products, not attention: additive"
         if self.sparsity != "none" and self.attention == "additive":
             yield "sparsity works only with dot products, not attention: additive"
-        if positions in {"relative", "alibi"}:
+        if positions in {"relative", "buckets", "alibi"}:
             if self.sparsity != "none":
                 yield f"positions: {positions} does not go with sparsity: {self.sparsity}"
             if self.has_globals:

@@ -5,6 +5,7 @@ Press and Wolf 2017; Vaswani et al. 2017, sections 3.4 and 3.5.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 import torch
@@ -16,9 +17,14 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import PositionalEncodingConfig, added_positions
 from dragoman.models.layers.sublayers import ResidualConfig, normalization
 
-Sharing = Literal["shared", "target", "separate"]
-"""shared: one matrix for source, target and output; target: one for target and output; separate:
-three matrices."""
+Sharing = Literal["shared", "target", "inputs", "separate"]
+"""shared: one matrix for source, target and output; target: one for target and output; inputs: one
+for source and target; separate: three matrices."""
+
+OUTPUT_TIED: Collection[str] = ("shared", "target")
+"""Choices whose output has the matrix of the target."""
+SIDES_TIED: Collection[str] = ("shared", "inputs")
+"""Choices whose source and target have one matrix, which needs a joint vocabulary."""
 
 
 class EmbeddingConfig(Config):
@@ -43,7 +49,7 @@ _PAPERS = EmbeddingConfig()
 def output_layer(d_model: int, pieces: int, config: EmbeddingConfig, sharing: Sharing) -> nn.Linear:
     """Linear layer from hidden vectors to scores of all pieces, initialised like an embedding."""
     layer = nn.Linear(d_model, pieces, config.output_bias)
-    if sharing == "separate":  # otherwise it is replaced, see tie
+    if sharing not in OUTPUT_TIED:  # otherwise it is replaced, see tie
         nn.init.normal_(layer.weight, std=d_model**-0.5)
     if config.output_bias:
         nn.init.zeros_(layer.bias)
@@ -56,9 +62,9 @@ def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: n
     The source's matrix is kept with its values, or else the target's.  A model that reads no
     source has no source matrix.
     """
-    if source is not None and sharing == "shared":
+    if source is not None and sharing in SIDES_TIED:
         target.weight = source.weight
-    if sharing != "separate":
+    if sharing in OUTPUT_TIED:
         output.weight = target.weight
 
 

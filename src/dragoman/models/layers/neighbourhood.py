@@ -1,4 +1,4 @@
-"""Positions that a position sees in self-attention, and the penalty of their distance."""
+"""Positions that a position sees in self-attention, and the bias of their distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing_extensions import override
 from dragoman.models.layers.attention import KeysValues, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.mixing import Shared
-from dragoman.models.layers.positions import DistancePenalty
+from dragoman.models.layers.positions import DistanceBias
 from dragoman.models.layers.scoring import Attending, Scoring
 
 
@@ -46,7 +46,7 @@ class Neighbourhood(ABC):
 class Everywhere(Neighbourhood):
     """All positions in the encoder, all earlier ones in the decoder, as in the paper."""
 
-    def __init__(self, penalty: DistancePenalty | None = None) -> None:
+    def __init__(self, penalty: DistanceBias | None = None) -> None:
         self.penalty = penalty
 
     @override
@@ -80,7 +80,7 @@ class Window(Neighbourhood):
         penalty: of distance, if any.
     """
 
-    def __init__(self, size: int, penalty: DistancePenalty | None = None) -> None:
+    def __init__(self, size: int, penalty: DistanceBias | None = None) -> None:
         self.centred = Band(size // 2, size // 2)
         self.causal = Band(size - 1, 0)
         self.penalty = penalty
@@ -186,7 +186,7 @@ class Band(Blocks):
         return joined[:, :, :queries]
 
     def bias(
-        self, real: Tensor, queries: int, like: Tensor, penalty: DistancePenalty | None = None
+        self, real: Tensor, queries: int, like: Tensor, penalty: DistanceBias | None = None
     ) -> Tensor:
         """With a penalty of distance, heads differ."""
         left, _ = self._sides(queries, real.shape[1])

@@ -1,12 +1,13 @@
 """Positional encodings.
 
 They are vectors added to embeddings (Vaswani et al. 2017, section 3.5), rotations of queries and
-keys by position, or penalties that lower scores by distance.
+keys by position, or numbers added to scores by distance, fixed or learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
@@ -19,23 +20,33 @@ from dragoman.core.errors import DataError
 
 Timescales = Literal["paper", "tensor2tensor"]
 
+DistanceBias = Callable[[int, int, int, Tensor], Tensor]
+"""The bias of scores by distance: a :class:`DistancePenalty` or :class:`DistanceBuckets`."""
+
 
 class PositionalEncodingConfig(Config):
     """How layers know the position of a piece; the paper's sinusoids by default."""
 
-    positions: Literal["sinusoidal", "learned", "relative", "rotary", "alibi", "none"] = (
-        "sinusoidal"
-    )
+    positions: Literal[
+        "sinusoidal", "learned", "relative", "buckets", "rotary", "alibi", "none"
+    ] = "sinusoidal"
     """Added to embeddings: fixed sine and cosine (sinusoidal, the paper) or learned vectors
     (learned, Table 3 row E). In self-attention only: learned vectors of distances (relative, Shaw
-    et al. 2018), rotated queries and keys (rotary, Su et al. 2021), scores lowered by distance
-    (alibi, Press et al. 2022; in the encoder in both directions, so that only the end symbol
-    distinguishes left from right). Or none."""
+    et al. 2018), a learned number per head and range of distances, which all layers of a side add
+    to scores (buckets, as in T5, Raffel et al. 2020), rotated queries and keys (rotary, Su et al.
+    2021), scores lowered by distance (alibi, Press et al. 2022; in the encoder in both directions,
+    so that only the end symbol distinguishes left from right). Or none."""
     max_positions: int = Field(1024, ge=1)
     """Maximum sentence length in pieces with learned positions; other kinds of positions have no
     limit."""
     relative_distance: int = Field(16, ge=1)
     """Distance at which relative positions are clipped (k in Shaw et al.)."""
+    distance_buckets: int = Field(32, ge=4, le=4096, multiple_of=2)
+    """Number of ranges of distances that positions: buckets tells apart, even. An encoder has half
+    of them for either direction. Half of those are of one distance each, the others grow with its
+    logarithm."""
+    bucket_distance: int = Field(128, ge=3, le=1_000_000)
+    """Distance from which positions: buckets no longer tells distances apart."""
     timescales: Timescales = "paper"
     """Wavelengths of sinusoidal positions: a geometric progression from 2 pi to 10000 times 2 pi,
     without the last step (paper, section 3.5) or including it (tensor2tensor, the authors' own
@@ -49,6 +60,14 @@ class PositionalEncodingConfig(Config):
             yield from self.unread("without positions: learned", "max_positions")
         if self.positions != "relative":
             yield from self.unread("without positions: relative", "relative_distance")
+        if self.positions != "buckets":
+            circumstance = "without positions: buckets"
+            yield from self.unread(circumstance, "distance_buckets", "bucket_distance")
+        elif self.bucket_distance <= self.distance_buckets // 2:
+            yield (
+                f"bucket_distance: {self.bucket_distance} must be above half of distance_buckets: "
+                f"{self.distance_buckets}"
+            )
         if self.positions != "sinusoidal":
             circumstance = "without positions: sinusoidal"
             yield from self.unread(circumstance, "timescales", "first_position")
@@ -196,6 +215,60 @@ class DistancePenalty:
         wide = torch.promote_types(like.dtype, torch.float32)
         slopes = torch.tensor(self.slopes, dtype=wide, device=like.device).view(1, -1, 1, 1)
         return (-slopes * (j - (i + first)).abs()).to(like.dtype)
+
+
+class DistanceBuckets(nn.Module):
+    """A learned number per head and range of distances (T5, Raffel et al. 2020, section 2.1).
+
+    All layers of a side add the same numbers to their scores.  The first half of the ranges of a
+    direction are the distances 0, 1, 2 ..., each alone.  The others grow with the logarithm of the
+    distance, up to ``furthest``, beyond which all distances are one range.  Of ``n`` ranges with
+    ``e = n / 2``, the distance ``d >= e`` is in the range
+    ``min(n - 1, e + floor(log(d / e) / log(furthest / e) * (n - e)))``, as in the authors' program.
+    If later positions are seen, either direction has half of the ranges.
+
+    Args:
+        d_model: the inverse of its square root is the standard deviation at first.
+        heads: their number.
+        buckets: number of ranges.
+        furthest: distance from which all are in the last range.
+        causal: whether only earlier positions are seen.
+    """
+
+    def __init__(
+        self, d_model: int, heads: int, buckets: int, furthest: int, *, causal: bool
+    ) -> None:
+        super().__init__()
+        self.furthest = furthest
+        self.ranges = _ranges(buckets, furthest, causal=causal)
+        self.table = nn.Parameter(torch.empty(buckets, heads))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(self, queries: int, keys: int, first: int, like: Tensor) -> Tensor:
+        """The bias, ``(1, heads, queries, keys)``, with the type and device of ``like``.
+
+        ``first`` is the index of the key at the position of the first query.
+        """
+        i = torch.arange(queries, device=like.device).unsqueeze(1)  # (queries, 1)
+        j = torch.arange(keys, device=like.device)
+        distance = (j - (i + first)).clamp(-self.furthest, self.furthest) + self.furthest
+        ranges = torch.tensor(self.ranges, device=like.device)
+        by_distance = self.table[ranges].to(like.dtype)  # (2 * furthest + 1, heads)
+        return by_distance[distance].permute(2, 0, 1).unsqueeze(0)
+
+
+def _ranges(buckets: int, furthest: int, *, causal: bool) -> list[int]:
+    """The range of each distance from ``-furthest`` (to the left) to ``furthest``."""
+    count = buckets if causal else buckets // 2
+    exact = count // 2
+    # Single precision on a CPU, as in the authors' program and its copies: where the logarithm is
+    # an integer, rounding decides the range.
+    distance = torch.arange(furthest + 1, device="cpu").float()
+    growth = torch.log(distance / exact) / math.log(furthest / exact) * (count - exact)
+    grown = (exact + growth.clamp(min=0).long()).clamp(max=count - 1)
+    left = torch.where(distance < exact, distance.long(), grown).tolist()
+    right = [0 if causal else count + number for number in left[1:]]
+    return [*reversed(left), *right]
 
 
 def added_positions(

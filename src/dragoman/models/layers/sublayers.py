@@ -17,7 +17,7 @@ from dragoman.models.layers.mixture import Mixture, MixtureConfig
 
 Norm = Literal["post", "pre"]
 Normalization = Literal["layer", "rms"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh"]
 
 _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -27,7 +27,11 @@ _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-GATES: dict[str, Callable[[Tensor], Tensor]] = {"swiglu": functional.silu}
+GATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "swiglu": _POINTWISE["swish"],
+    "geglu": _POINTWISE["gelu"],
+    "geglu_tanh": _POINTWISE["gelu_tanh"],
+}
 """The function of the gate by :data:`Activation`, in the variants of :class:`GatedFeedForward`."""
 
 
@@ -38,8 +42,9 @@ class FeedForwardConfig(Config):
     """Width inside the feed-forward sublayers."""
     activation: Activation = "relu"
     """Activation of the feed-forward sublayers: relu (the paper), gelu (exact), gelu_tanh
-    (approximated, as in GPT), swish (x times its sigmoid, also called SiLU) or swiglu (Shazeer
-    2020). swiglu has a third matrix; with 2/3 of the d_ff it is as large as the others."""
+    (approximated, as in GPT), swish (x times its sigmoid, also called SiLU), or with a gate
+    (Shazeer 2020): swiglu, geglu (exact) or geglu_tanh (approximated, as in T5 1.1). A gate is a
+    third matrix; with 2/3 of the d_ff they are as large as the others."""
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward sublayer; not in the paper."""
     mixture: MixtureConfig | None = None
@@ -99,7 +104,9 @@ class FeedForward(nn.Module):
 
 
 class GatedFeedForward(nn.Module):
-    """``(f(x W) * x V) W_2``, no bias (Shazeer 2020): SwiGLU if ``f`` is SiLU (equation 6).
+    """``(f(x W) * x V) W_2``, no bias (Shazeer 2020, equation 6).
+
+    ``f`` is SiLU in SwiGLU, and GELU in GEGLU.
 
     All three matrices have the configured width d_ff, so there are half as many weights again as in
     a :class:`FeedForward` of that width.  The paper compares at equal size by taking 2/3 of d_ff.

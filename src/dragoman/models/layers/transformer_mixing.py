@@ -19,7 +19,12 @@ from dragoman.models.layers.global_tokens import GlobalWindow
 from dragoman.models.layers.linear_attention import DecoderLinearAttention, EncoderLinearAttention
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 from dragoman.models.layers.neighbourhood import Everywhere, Neighbourhood, Window
-from dragoman.models.layers.positions import DistancePenalty, PositionalEncodingConfig, Rotation
+from dragoman.models.layers.positions import (
+    DistanceBuckets,
+    DistancePenalty,
+    PositionalEncodingConfig,
+    Rotation,
+)
 from dragoman.models.layers.scoring import (
     Additive,
     DotProduct,
@@ -76,7 +81,7 @@ class MixingConfig(Config):
             yield "attention: additive has no random features for linear_attention"
         if "self_attention" not in self.chosen:
             yield from heads.unread("without self_attention", "window", "sparsity")
-            if encoding.positions in {"relative", "rotary", "alibi"}:
+            if encoding.positions in {"relative", "buckets", "rotary", "alibi"}:
                 yield f"positions: {encoding.positions} needs self_attention"
         elif self.encoder_mixing != "self_attention":
             names = ("global_positions", "global_tags")
@@ -93,13 +98,15 @@ def build_encoder_mixing(
     mixing: MixingConfig,
     heads: MultiHeadConfig,
     encoding: PositionalEncodingConfig,
+    *,
+    buckets: DistanceBuckets | None = None,
 ) -> EncoderMixing:
-    """The first sublayer of an encoder layer."""
+    """The first sublayer of an encoder layer; ``buckets`` are those of all layers."""
     if mixing.encoder_mixing == "linear_attention":
         return EncoderLinearAttention(*_sizes(d_model, heads), **_linear_options(mixing, heads))
     if mixing.encoder_mixing == "separable_convolution":
         return EncoderSeparable(d_model, mixing.kernel_width)
-    return build_self_attention(d_model, heads, encoding, causal=False)
+    return build_self_attention(d_model, heads, encoding, buckets, causal=False)
 
 
 def build_decoder_mixing(
@@ -108,8 +115,10 @@ def build_decoder_mixing(
     heads: MultiHeadConfig,
     encoding: PositionalEncodingConfig,
     feed_forward: FeedForwardConfig,
+    *,
+    buckets: DistanceBuckets | None = None,
 ) -> DecoderMixing:
-    """The first sublayer of a decoder layer."""
+    """The first sublayer of a decoder layer; ``buckets`` are those of all layers."""
     if mixing.decoder_mixing == "linear_attention":
         return DecoderLinearAttention(*_sizes(d_model, heads), **_linear_options(mixing, heads))
     if mixing.decoder_mixing == "separable_convolution":
@@ -118,7 +127,7 @@ def build_decoder_mixing(
         return AverageAttention(d_model, build_one_feed_forward(d_model, feed_forward))
     if mixing.decoder_mixing == "ssru":
         return SSRU(d_model)
-    return build_self_attention(d_model, heads, encoding, causal=True)
+    return build_self_attention(d_model, heads, encoding, buckets, causal=True)
 
 
 def build_attention(d_model: int, heads: MultiHeadConfig) -> MultiHeadAttention:
@@ -135,6 +144,7 @@ def build_self_attention(
     d_model: int,
     heads: MultiHeadConfig,
     encoding: PositionalEncodingConfig,
+    buckets: DistanceBuckets | None = None,
     *,
     causal: Literal[True],
 ) -> DecoderSelfAttention:
@@ -146,6 +156,7 @@ def build_self_attention(
     d_model: int,
     heads: MultiHeadConfig,
     encoding: PositionalEncodingConfig,
+    buckets: DistanceBuckets | None = None,
     *,
     causal: Literal[False],
 ) -> EncoderSelfAttention:
@@ -156,12 +167,13 @@ def build_self_attention(
     d_model: int,
     heads: MultiHeadConfig,
     encoding: PositionalEncodingConfig,
+    buckets: DistanceBuckets | None = None,
     *,
     causal: bool,
 ) -> DecoderSelfAttention | EncoderSelfAttention:
     """Self-attention, the only attention that positions, window and sparsity apply to."""
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
-    neighbourhood = build_neighbourhood(heads, encoding)
+    neighbourhood = build_neighbourhood(heads, encoding, buckets)
     of_dot_products = heads.attention != "additive" and not heads.restricted
     if of_dot_products and encoding.positions not in {"relative", "rotary"}:
         plain = DecoderSelfAttention if causal else EncoderSelfAttention
@@ -184,11 +196,28 @@ def build_self_attention(
     )
 
 
+def build_buckets(
+    d_model: int,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    mixing: str = "self_attention",
+    *,
+    causal: bool,
+) -> DistanceBuckets | None:
+    """The learned bias of distances, which belongs to all layers of a side; most have none."""
+    if encoding.positions != "buckets" or mixing != "self_attention":
+        return None
+    ranges = encoding.distance_buckets, encoding.bucket_distance
+    return DistanceBuckets(d_model, heads.heads, *ranges, causal=causal)
+
+
 def build_neighbourhood(
-    heads: MultiHeadConfig, encoding: PositionalEncodingConfig
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    buckets: DistanceBuckets | None = None,
 ) -> Neighbourhood:
     """The positions that the self-attention of all layers sees."""
-    penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else None
+    penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else buckets
     if heads.sparsity == "strided":
         return Sparse(Strided(heads.stride))
     if heads.sparsity == "fixed":
