@@ -45,7 +45,7 @@ def test_a_model_is_recognised_by_its_files(tmp_path: Path) -> None:
             {"model_type": "m2m_100", "architectures": ["M2M100ForConditionalGeneration"]},
             "this is M2M100 or NLLB (M2M100ForConditionalGeneration of Hugging Face Transformers)",
         ),
-        ({"model_type": "t5"}, "this is T5 (Hugging Face Transformers)"),
+        ({"model_type": "umt5"}, "this is umT5 (Hugging Face Transformers)"),
         ({"model_type": "new", "architectures": None}, 'this is a model of type "new" (Hugging'),
     ],
 )

@@ -21,12 +21,20 @@ from dragoman.exchange.foreign_files import ForeignWeights
 from dragoman.exchange.interface import ForeignModel, Languages
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.layers.sublayers import GATES
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.text.vocabularies import BOS, EOS, PAD, Vocabularies
+from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered
 
 SIDES = ("encoder", "decoder")
 _OURS = {"encoder": "source", "decoder": "target"}
+_SHARING = {
+    (True, True): "shared",
+    (False, True): "target",
+    (True, False): "inputs",
+    (False, False): "separate",
+}
+"""Our ``embeddings`` by whether source and target have one matrix, and target and output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +53,10 @@ class LayerNames:
     projections: Mapping[str, str]
     """Their names by ours: ``query``, ``key``, ``value`` and ``output``."""
     feed_forward: Mapping[str, str]
-    """Their names by ours: ``inner`` and ``outer``."""
+    """Their names by ours: ``inner`` and ``outer``.  ``{last}`` stands for the number of the
+    sublayer, 1 in an encoder layer and 2 in a decoder layer."""
     gated: Mapping[str, str] | None = None
-    """The same with ``gate``, of a feed-forward sublayer with a gate (SwiGLU)."""
+    """The same with ``gate``, of a feed-forward sublayer with a gate, such as SwiGLU."""
     encoder_norms: tuple[str, ...]
     """Of the normalisations of an encoder layer, in the order of its sublayers."""
     decoder_norms: tuple[str, ...]
@@ -71,10 +80,11 @@ class LayerNames:
         names = self.encoder_norms if side == "encoder" else self.decoder_norms
         return {f"residuals.{place}.norm": name for place, name in enumerate(names)}
 
-    def sublayers(self, *, gated: bool = False) -> dict[str, str]:
+    def sublayers(self, side: str, *, gated: bool = False) -> dict[str, str]:
         """Their names of the parts of a feed-forward sublayer, by ours."""
         names = self.gated if gated and self.gated is not None else self.feed_forward
-        return {f"feed_forward.{ours}": theirs for ours, theirs in names.items()}
+        last = len(self.attentions(side))
+        return {f"feed_forward.{ours}": name.format(last=last) for ours, name in names.items()}
 
     def layers(self, encoder_layers: int, decoder_layers: int) -> dict[str, str]:
         """Their names of the parts of all layers without a gate, by ours, in order."""
@@ -86,7 +96,8 @@ class LayerNames:
             ]
             parts: dict[str, str] = {}
             norms = self.norms(side).items()
-            for sublayer, (ours, norm) in zip([*sublayers, self.sublayers()], norms, strict=True):
+            last = self.sublayers(side)
+            for sublayer, (ours, norm) in zip([*sublayers, last], norms, strict=True):
                 parts |= {**sublayer, ours: norm}
             for number in range(count):
                 here, there = f"{side}.{number}", self.place(side, number)
@@ -169,8 +180,11 @@ class PieceMatrices:
         rows = [[0 if row is None else row for row in side.rows] for side in sides.numbered]
         target = sides.numbered[1].rows
         lacking = [place for place, row in enumerate(target) if row is None]
-        if zero_start or target[BOS] in {target[PAD], target[EOS]}:
+        if zero_start or target[BOS] in {target[PAD], target[UNK], target[EOS]}:
             lacking.append(BOS)  # the original has no piece of its own for it
+        # Copies of pieces are only read.
+        first = {row: place for place, row in reversed(list(enumerate(target)))}
+        lacking += [place for place in range(EOS + 1, len(target)) if first[target[place]] < place]
         weights = {
             "source_embedding.weight": self.source,
             "target_embedding.weight": self.target,
@@ -180,11 +194,11 @@ class PieceMatrices:
             weights["output.bias"] = self.bias
         weights = with_rows(weights, rows[0], rows[1], silent=sorted(set(lacking)))
         tied = torch.equal(self.target, self.output)
-        shared = tied and torch.equal(self.source, self.target) and sides.are_equal
-        sharing = "shared" if shared else "target" if tied else "separate"
+        one = torch.equal(self.source, self.target) and sides.are_equal
+        sharing = _SHARING[one, tied]
         if tied:
             del weights["output.weight"]
-        if shared:
+        if one:
             del weights["target_embedding.weight"]
         settings = {"embeddings": sharing, "output_bias": "output.bias" in weights}
         return weights, settings | ({"begin": "zeros"} if zero_start else {})
@@ -290,7 +304,7 @@ class ForeignTransformer(ABC):
         scale = model.embedding.scale(d_model)
         for side, table in zip(("source", "target"), positions.tables, strict=False):
             weights[f"{side}_embedding.positions.table"] = table / scale
-        weights |= self._stack(model)
+        weights |= self.stack(model)
         left_out = self.leave_out()
         self.check_all_taken()
         if positions.sines_first:
@@ -308,9 +322,9 @@ class ForeignTransformer(ABC):
             notes=(*unsaid(languages), *self.sides.notes, *left_out, *notes),
         )
 
-    def _stack(self, model: TransformerConfig) -> dict[str, Tensor]:
+    def stack(self, model: TransformerConfig) -> dict[str, Tensor]:
         """The weights of all layers and other normalisations, under our names."""
-        gated = model.feed_forward.activation == "swiglu"
+        gated = model.feed_forward.activation in GATES
         weights: dict[str, Tensor] = {}
         for side, count in zip(SIDES, (model.encoder_layers, model.decoder_layers), strict=True):
             if model.embedding.normalize_embeddings:
@@ -323,7 +337,7 @@ class ForeignTransformer(ABC):
                 there, here = self.names.place(side, number), f"{side}.{number}"
                 for ours, theirs in self.names.attentions(side).items():
                     weights |= self.attention(model, f"{there}.{theirs}", f"{here}.{ours}")
-                for ours, theirs in self.names.sublayers(gated=gated).items():
+                for ours, theirs in self.names.sublayers(side, gated=gated).items():
                     weights |= self.weights.layer(
                         f"{there}.{theirs}", f"{here}.{ours}", bias=not gated
                     )

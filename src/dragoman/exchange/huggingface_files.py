@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
 from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
@@ -25,7 +27,8 @@ from dragoman.exchange.interface import Languages
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"
-TOKENIZER_FILE = "tokenizer_config.json"
+TOKENIZER_FILE, WHOLE_FILE = "tokenizer_config.json", "tokenizer.json"
+ADDED_FILE = "added_tokens.json"
 SOURCE_SPM, TARGET_SPM = "source.spm", "target.spm"
 VOCABULARY_FILE, TARGET_VOCABULARY_FILE = "vocab.json", "target_vocab.json"
 WEIGHT_FILES = (
@@ -210,6 +213,48 @@ def weights_in(directory: Path) -> ForeignWeights:
         raise DataError(f"{directory}: has none of {', '.join(WEIGHT_FILES)}")
     read = read_shards if file.suffix == ".json" else read_state
     return ForeignWeights(read(file), file)
+
+
+def piece_matrices(
+    weights: ForeignWeights, names: Sequence[str], output: str
+) -> tuple[Tensor, Tensor]:
+    """The matrix of pieces that both sides read, and that of the output, often the same.
+
+    Args:
+        weights: of the model.
+        names: any of which the matrix may have, and even several; in the order of preference.
+        output: the name of the output, which may have another matrix; one of the names.
+
+    Raises:
+        ConfigError: source and target have different matrices.
+    """
+    there = [name for name in names if name in weights]
+    if not there:
+        raise DataError(f"{weights.where}: has none of {', '.join(names)}")
+    shared = last = weights.take(there[0])
+    for name in there[1:]:
+        matrix = weights.take(name)
+        if torch.equal(matrix, shared):
+            continue
+        if name != output:
+            raise ConfigError(
+                f"{weights.where}: {name} differs from {there[0]}; a model with other embeddings "
+                "of sources than of targets is not imported"
+            )
+        last = matrix
+    return shared, last
+
+
+def added_pieces(values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Pieces that a tokenizer has beside its model, with their rows, as its files list them."""
+    decoder = values.get("added_tokens_decoder")
+    for row, token in decoder.items() if isinstance(decoder, dict) else ():
+        if isinstance(token, dict) and row.isdecimal():
+            yield str(token.get("content")), int(row)
+    tokens = values.get("added_tokens")
+    for token in tokens if isinstance(tokens, list) else ():
+        if isinstance(token, dict) and isinstance(token.get("id"), int):
+            yield str(token.get("content")), token["id"]
 
 
 def languages_in(directory: Path, given: Languages) -> Languages:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import torch
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
@@ -35,12 +34,16 @@ from dragoman.exchange.foreign_transformer import (
     Positions,
 )
 from dragoman.exchange.huggingface_files import (
+    ADDED_FILE,
     LAYER_NAMES,
     TOKENIZER_FILE,
     VOCABULARY_FILE,
+    WHOLE_FILE,
     HuggingfaceOptions,
+    added_pieces,
     licence_in,
     model_type,
+    piece_matrices,
     weights_in,
 )
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
@@ -56,11 +59,7 @@ from dragoman.text.vocabularies.foreign_vocabulary import (
 )
 
 SPM_FILE = "sentencepiece.bpe.model"
-_WHOLE_FILE, _ADDED_FILE, _MAP_FILE = (
-    "tokenizer.json",
-    "added_tokens.json",
-    "special_tokens_map.json",
-)
+_MAP_FILE = "special_tokens_map.json"
 FAIRSEQ_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 """The first pieces, in the order of their rows."""
 _NEVER = ("<s>", "<mask>")  # in no text and no output
@@ -164,20 +163,7 @@ class _M2MTransformer(ForeignTransformer):
 
     @override
     def matrices(self) -> PieceMatrices:
-        there = [name for name in _MATRICES if name in self.weights]
-        if not there:
-            raise DataError(f"{self.weights.where}: has none of {', '.join(_MATRICES)}")
-        shared = output = self.weights.take(there[0])
-        for name in there[1:]:
-            matrix = self.weights.take(name)
-            if torch.equal(matrix, shared):
-                continue
-            if name != _OUTPUT:
-                raise ConfigError(
-                    f"{self.weights.where}: {name} differs from {there[0]}; a model with other "
-                    "embeddings of sources than of targets is not imported"
-                )
-            output = matrix
+        shared, output = piece_matrices(self.weights, _MATRICES, _OUTPUT)
         return PieceMatrices(shared, shared, output)
 
     @override
@@ -289,7 +275,7 @@ def _with_vectors(codes: dict[str, int], weights: ForeignWeights) -> dict[str, i
 
 def _codes(path: Path, known: int, always: str) -> dict[str, int]:
     """The codes of languages with their rows, from whichever file has them, or else ``always``."""
-    files = (TOKENIZER_FILE, _ADDED_FILE, _WHOLE_FILE, _MAP_FILE)
+    files = (TOKENIZER_FILE, ADDED_FILE, WHOLE_FILE, _MAP_FILE)
     for file in (path / name for name in files if (path / name).is_file()):
         added = _numbered(read_object(file), known)
         if codes := {piece: row for piece, row in added if CODE.fullmatch(piece)}:
@@ -304,15 +290,7 @@ def _codes(path: Path, known: int, always: str) -> dict[str, int]:
 
 def _numbered(values: Mapping[str, Any], known: int) -> Iterator[tuple[str, int]]:
     """Added pieces in one of the forms in which files of tokenizers list them."""
-    decoder = values.get("added_tokens_decoder")
-    if isinstance(decoder, dict):
-        for row, token in decoder.items():
-            if isinstance(token, dict) and row.isdecimal():
-                yield str(token.get("content")), int(row)
-    tokens = values.get("added_tokens")
-    for token in tokens if isinstance(tokens, list) else ():
-        if isinstance(token, dict) and isinstance(token.get("id"), int):
-            yield str(token.get("content")), token["id"]
+    yield from added_pieces(values)
     yield from ((name, row) for name, row in values.items() if isinstance(row, int))
     listed = M2M_LANGUAGES.get(str(values.get("language_codes")), "").split()
     yield from ((f"__{language}__", row) for row, language in enumerate(listed, known))

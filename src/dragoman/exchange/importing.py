@@ -34,6 +34,7 @@ IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
     "huggingface-m2m100": ("huggingface_m2m_importer", "HuggingfaceM2MImporter"),
     "huggingface-mbart": ("huggingface_m2m_importer", "HuggingfaceMbartImporter"),
+    "huggingface-t5": ("huggingface_t5_importer", "HuggingfaceT5Importer"),
     "marian": ("marian_importer", "MarianImporter"),
     "fairseq": ("fairseq_importer", "FairseqImporter"),
     "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),
@@ -187,11 +188,11 @@ def _with_symbols(config: SavedConfig, target: Vocabulary) -> SavedConfig:
     """Allow tags in outputs, if the toolkit has some among its ordinary pieces.
 
     They are user-defined symbols of a sentencepiece model, such as ``<br>``.  Language tags are
-    only read.
+    only read.  An importer decides for tags that it has added.
     """
     if len(target.tags) == len(target.language_tags):
         return config
-    return config.model_copy(update={"search": {**config.search, "allow_tags": True}})
+    return config.model_copy(update={"search": {"allow_tags": True, **config.search}})
 
 
 def _check_usable(config: SavedConfig, path: Path) -> None:

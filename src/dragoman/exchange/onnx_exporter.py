@@ -64,6 +64,8 @@ _KNOWN: Known = {
     "model.final_norm": None,
     "model.positions": None,
     "model.max_positions": None,
+    "model.distance_buckets": None,
+    "model.bucket_distance": None,
     "model.relative_distance": None,
     "model.timescales": None,
     "model.first_position": None,

@@ -86,6 +86,7 @@ def dictionary_over_sentencepiece(
     where: str,
     *,
     tags: Mapping[str, str] | None = None,
+    copies: Mapping[str, str] | None = None,
     limited: bool = False,
     lowercase: bool = False,
 ) -> Numbered:
@@ -102,19 +103,23 @@ def dictionary_over_sentencepiece(
         ids: the dictionary, which may begin at any number and have gaps.
         where: its file, for messages.
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
+        copies: further tags of ours, each with the entry whose row it has, too.
         limited: whether text is split only into pieces of the dictionary, and characters.
     """
     proto = sentencepiece_proto(model, where)
     names, rows = _order(ids, special, where, tags or {})
     if limited:
         _limit(proto, ids.keys())
-    if not tags and not lowercase:
+    if not tags and not copies and not lowercase:
         renumbered = _renumbered(proto, names)
         if renumbered is not None:
             return Numbered(SentencePieceVocabulary(renumbered), rows)
     model = proto.SerializeToString() if limited else model
     splitting = SentencePieces.of(model, lowercase=lowercase)
-    return Numbered(_listed(names, tags, splitting, where), rows)
+    copied = copies or {}
+    tags = {**(tags or {}), **{tag: tag for tag in copied}}
+    rows = (*rows, *(ids[piece] for piece in copied.values()))
+    return Numbered(_listed([*names, *copied], tags, splitting, where), rows)
 
 
 def dictionary_over_words(
