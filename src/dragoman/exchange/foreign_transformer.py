@@ -83,8 +83,10 @@ class LayerNames:
     def sublayers(self, side: str, *, gated: bool = False) -> dict[str, str]:
         """Their names of the parts of a feed-forward sublayer, by ours."""
         names = self.gated if gated and self.gated is not None else self.feed_forward
-        last = len(self.attentions(side))
-        return {f"feed_forward.{ours}": name.format(last=last) for ours, name in names.items()}
+        last = str(len(self.attentions(side)))
+        return {
+            f"feed_forward.{ours}": name.replace("{last}", last) for ours, name in names.items()
+        }
 
     def layers(self, encoder_layers: int, decoder_layers: int) -> dict[str, str]:
         """Their names of the parts of all layers without a gate, by ours, in order."""

@@ -56,8 +56,8 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
 @click.command("import")
 @click.argument("path", metavar="DIRECTORY_OR_FILE|hf:NAME", type=PATH)
 @declare.options("""
-    --from: huggingface-marian | huggingface-m2m100 | huggingface-mbart | marian | fairseq | \
-joeynmt | opennmt | sockeye | argos as toolkit
+    --from: huggingface-marian | huggingface-m2m100 | huggingface-mbart | huggingface-t5 | \
+marian | fairseq | joeynmt | opennmt | sockeye | argos as toolkit
         Toolkit that the model is from; recognised by its files if not given.
     --from-language TAG
         Source language, if the files do not say it.
