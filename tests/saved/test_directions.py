@@ -13,6 +13,7 @@ from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.saved.directions import (
+    called_there,
     check_same_languages,
     check_source,
     language_pairs,
@@ -307,3 +308,21 @@ def test_languages_through_another_are_those_of_the_ends() -> None:
     first, last = saved("ko-en", "ja-en"), saved("en-de")
     assert only_languages(first, last, "ja", None) == ("ja", "de")
     assert only_languages(first, last, None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("directions", "language", "called"),
+    [
+        (["eng_Latn-kor_Hang"], "ko", "kor_Hang"),
+        (["en-pt_BR"], "pt", "pt_BR"),
+        (["en-de"], "deu", "de"),
+        (["en-zho_Hans", "en-zho_Hant"], "zh", "zh"),  # which of the two is not said
+        (["en-de"], "fr", "fr"),
+        (["source-target"], "de", "de"),
+        (["en-de"], "source", "source"),
+    ],
+)
+def test_a_language_that_a_model_spells_otherwise(
+    directions: list[str], language: str, called: str
+) -> None:
+    assert called_there(saved(*directions), language) == called

@@ -329,6 +329,32 @@ class TestATeacher:
         with pytest.raises(ConfigError, match=r"data.train.0: .* give the part a source_language"):
             check(nameless, system)
 
+    def test_may_spell_the_languages_otherwise(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(teacher(tmp_path / "m", "deu_Latn", source="eng_Latn"),))
+        config = recipe({**part("train"), "transforms": [{"kind": "tag"}]})
+        check(config, system)
+        asked = asked_for(system, config.train_parts()[0])
+        assert (asked.target_language, asked.tags) == ("deu_Latn", ())
+        with pytest.raises(ConfigError, match=r"needs en-fr, and .*m was trained for eng_Latn-deu"):
+            check(recipe({**part("train"), "target_language": "fr"}), system)
+
+    def test_that_is_told_both_languages_is_told_them(self, tmp_path: Path) -> None:
+        """As NLLB is, which has a direction into each language, from any."""
+        codes = ("deu_Latn", "eng_Latn")
+        path = teacher(tmp_path / "nllb", *codes, source="source")
+        values = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
+        values["names_source"] = True
+        (path / "config.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        system = TranslationSystem(models=(path,))
+        config = recipe(part("train"))
+        check(config, system)
+        asked = asked_for(system, config.train_parts()[0])
+        assert (asked.source_language, asked.target_language) == ("eng_Latn", "deu_Latn")
+        with Translator.of(asked) as translator:
+            assert translator.tags == ("<2deu_Latn>", "<2eng_Latn>")
+        with pytest.raises(ConfigError, match="does not translate from fr"):
+            check(recipe({**part("train"), "target_language": "fr"}), system)
+
     def test_whose_languages_have_no_names(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "old"),))
         config = recipe(part("train"))

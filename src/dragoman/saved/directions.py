@@ -12,6 +12,7 @@ from dragoman.text.examples import Direction
 from dragoman.text.language_codes import (
     base_language,
     common_language,
+    is_language_tag,
     meant,
     spelling,
     usual_script,
@@ -204,6 +205,24 @@ def own_name(config: SavedConfig, language: str) -> str:
         if len(found) == 1:
             return found[0]
     return language
+
+
+def called_there(config: SavedConfig, language: str) -> str:
+    """A model's own name of a language: ``kor_Hang`` for ``ko``, if it names one Korean alone.
+
+    A name that fits none, or several, is returned as it is.
+    """
+    if config.names_source:
+        return own_name(config, language)
+    known = {name for pair in language_pairs(config) for name in pair}
+    if language in known or language in NAMELESS:
+        return language
+    alike = [
+        name
+        for name in known.difference(NAMELESS)
+        if is_language_tag(name) and common_language(name) == common_language(language)
+    ]
+    return alike[0] if is_language_tag(language) and len(alike) == 1 else language
 
 
 def check_language(language: str, names: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
+from dragoman.saved.directions import called_there, check_source
 from dragoman.saved.model import CONFIG_FILE, config_of, has_model
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
@@ -249,12 +250,24 @@ def _check_direction(config: SavedConfig, path: Path, number: int, wanted: Direc
     known = _directions(config)
     if _is_unnamed(wanted):
         return
+    if config.names_source:
+        for language in (wanted.source_language, wanted.target_language):
+            check_source(config, language)  # any of its languages may be either
+        return
     names = {own.name for own in known}
-    if wanted.name not in names and not any(map(_is_unnamed, known)):
+    if _called_there(config, wanted).name not in names and not any(map(_is_unnamed, known)):
         raise ConfigError(
             f"data.train.{number} needs {wanted.name}, and {path} was trained for "
             f"{', '.join(sorted(names))}; choose a teacher of the student's directions"
         )
+
+
+def _called_there(config: SavedConfig, direction: Direction) -> Direction:
+    """A direction with the model's own names of its languages."""
+    return Direction(
+        source_language=called_there(config, direction.source_language),
+        target_language=called_there(config, direction.target_language),
+    )
 
 
 def _directions(config: SavedConfig) -> list[Direction]:
@@ -282,13 +295,18 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     teacher = _routed(teacher, part).model_copy(update={"source_language": None})
     config = config_of(teacher.models[0])
     direction = part.prepared_direction
-    language = direction.target_language
+    there = _called_there(config, direction)
+    language = there.target_language
     if not any(own.target_language == language for own in _directions(config)):
         tags = (*teacher.tags, *direction.tags)  # languages without names
         return teacher.model_copy(update={"tags": tuple(dict.fromkeys(tags))})
-    others = (tag for tag in direction.tags if tag != language_tag(language))
+    told = {"target_language": language}
+    if config.names_source:
+        told["source_language"] = there.source_language
+    named = {language, direction.target_language, *told.values()}
+    others = (tag for tag in direction.tags if tag not in set(map(language_tag, named)))
     tags = tuple(dict.fromkeys([*teacher.tags, *others]))
-    return teacher.model_copy(update={"target_language": language, "tags": tags})
+    return teacher.model_copy(update={**told, "tags": tags})
 
 
 def _routed(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
