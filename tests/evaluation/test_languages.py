@@ -124,6 +124,9 @@ def test_script_and_region_make_no_difference(name: str) -> None:
         ("iw", "שני גברים צעירים משחקים כדורגל בפארק"),
         ("zh-Hans", "两个年轻人在公园里踢足球。"),
         ("cmn", "两个年轻人在公园里踢足球。"),
+        ("zho_Hans", "两个年轻人在公园里踢足球。"),
+        ("kor_Hang", "공원에서 두 청년이 축구를 하고 있다."),
+        ("fil", "Naglalaro ng putbol ang dalawang binata sa parke."),
     ],
 )
 def test_codes_that_the_identifier_writes_otherwise(name: str, line: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -245,9 +246,15 @@ def _identifier() -> Any:
         raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=0.4") from error
 
 
+@cache
 def _code(language: str) -> str:
-    """The identifier's code of a language: without script and region."""
+    """The identifier's code of a language: without script and region, ``de`` for ``deu``."""
     first = language.replace("_", "-").partition("-")[0].lower()
+    if len(first) > 2 and first not in _identifier().labels:
+        import langcodes
+
+        with suppress(ValueError):  # no code of a language
+            first = langcodes.standardize_tag(first, macro=True)
     return _OTHER_NAMES.get(first, first)
 
 
