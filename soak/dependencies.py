@@ -62,8 +62,9 @@ SPELLINGS = {
 READ_BY_HAND = {
     "atheris": "Apache-2.0",
     "axe-playwright-python": "MIT",
+    "mtdata": "Apache-2.0",  # of its repository, and of its release 0.4.1, which still had the file
 }
-"""Packages whose metadata names no licence: what the licence file in the package says."""
+"""Packages whose metadata names no licence: what the licence file of their source says."""
 
 
 BY_NVIDIA = ("cuda-", "nvidia-")

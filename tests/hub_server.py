@@ -20,7 +20,7 @@ Files = dict[str, bytes]
 
 @dataclass
 class HubServer:
-    """Its repositories by name, each with one commit."""
+    """Its repositories by name, each with one commit; ``datasets/`` is in front of data sets."""
 
     repositories: dict[str, Files] = field(default_factory=dict)
     gated: set[str] = field(default_factory=set)
@@ -72,7 +72,8 @@ def _app(server: HubServer) -> FastAPI:
         siblings = [{"rfilename": name, "size": len(files[name])} for name in files]
         return JSONResponse(
             {
-                "id": repository, "modelId": repository, "sha": commit, "private": False,
+                "id": repository.removeprefix("datasets/"), "modelId": repository,
+                "sha": commit, "private": False,
                 "tags": [], "downloads": 0, "likes": 0, "siblings": siblings,
                 "cardData": _front_matter(files),
             }
@@ -85,6 +86,24 @@ def _app(server: HubServer) -> FastAPI:
     @app.get("/api/models/{owner}/{name}/revision/{revision}")
     def at(owner: str, name: str, revision: str) -> Response:
         return info(f"{owner}/{name}", revision)
+
+    @app.get("/api/datasets/{owner}/{name}")
+    def newest_data(owner: str, name: str) -> Response:
+        return info(f"datasets/{owner}/{name}", "main")
+
+    @app.get("/api/datasets/{owner}/{name}/revision/{revision}")
+    def data_at(owner: str, name: str, revision: str) -> Response:
+        return info(f"datasets/{owner}/{name}", revision)
+
+    @app.get("/api/datasets/{owner}/{name}/tree/{revision}")
+    def data_tree(owner: str, name: str, revision: str) -> Response:
+        return tree("datasets/" + owner, name, revision)
+
+    @app.api_route(
+        "/datasets/{owner}/{name}/resolve/{revision}/{path:path}", methods=["GET", "HEAD"]
+    )
+    def resolve_data(owner: str, name: str, revision: str, path: str, request: Request) -> Response:
+        return resolve(f"datasets/{owner}", name, revision, path, request)
 
     @app.get("/api/models/{owner}/{name}/tree/{revision}")
     def tree(owner: str, name: str, revision: str) -> Response:

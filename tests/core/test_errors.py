@@ -42,7 +42,7 @@ def test_hints_name_packages_of_an_extra_and_never_the_extra() -> None:
     servers = {"alembic", "httpx", "psycopg[binary]", "sentencex", "sqlalchemy"}
     documents = {"babel", "markdown-it-py"}
     exchange = {"onnx", "onnxruntime", "protobuf", "sacremoses", "transformers>=5"}
-    others = {"huggingface-hub", "rapidfuzz"}
+    others = {"huggingface-hub", "mtdata", "pyarrow", "rapidfuzz"}
     assert named == reports | engines | servers | documents | exchange | others
     assert all(f'"{package.partition(">=")[0]}>=' in extras for package in named)
 

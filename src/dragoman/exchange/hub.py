@@ -19,7 +19,6 @@ from dragoman.core.files import storage_errors
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
-    from huggingface_hub.hf_api import ModelInfo
 
 PREFIX = "hf:"
 _NAME = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
@@ -59,10 +58,10 @@ def fetch(name: str, tell: Callable[[str], object] = lambda line: None) -> HubMo
         MissingExtraError: huggingface_hub is not installed.
     """
     repository, revision = _parts(name)
-    hub = _huggingface_hub()
+    hub = huggingface_hub_library()
     cache = hub.constants.HF_HUB_CACHE
     if hub.constants.HF_HUB_OFFLINE:
-        with _errors(name):
+        with hub_errors(name):
             path = Path(
                 hub.snapshot_download(
                     repository,
@@ -73,11 +72,11 @@ def fetch(name: str, tell: Callable[[str], object] = lambda line: None) -> HubMo
                     local_files_only=True,
                 )
             )
-        return HubModel(repository, path.name, path, _cached_licence(path))
-    with _errors(name):
-        info = _api().model_info(repository, revision=revision, files_metadata=True)
+        return HubModel(repository, path.name, path, card_licence(cached_card(path)))
+    with hub_errors(name):
+        info = hub_api().model_info(repository, revision=revision, files_metadata=True)
         wanted = list(needed_files(one.rfilename for one in info.siblings or ()))
-        licence = _licence(info)
+        licence = card_licence(info.card_data)
         megabytes = sum(one.size or 0 for one in info.siblings or () if one.rfilename in wanted)
         tell(
             f"{name}: revision {str(info.sha)[:12]}, licence: {licence or 'not stated'}, "
@@ -89,7 +88,7 @@ def fetch(name: str, tell: Callable[[str], object] = lambda line: None) -> HubMo
                 revision=revision,
                 cache_dir=cache,
                 allow_patterns=wanted,
-                endpoint=_endpoint(),
+                endpoint=hub_endpoint(),
             )
         )
     return HubModel(repository, path.name, path, licence)
@@ -133,11 +132,11 @@ def push(directory: Path, name: str, front_matter: dict[str, Any], *, private: b
     repository, revision = _parts(name if is_hub_name(name) else f"{PREFIX}{name}")
     if revision is not None:
         raise ConfigError(f"{name}: a model is published to a repository, without @revision")
-    hub = _huggingface_hub()
+    hub = huggingface_hub_library()
     card = hub.ModelCard((directory / "README.md").read_text("utf-8"))
     card.data = hub.ModelCardData(**front_matter)
-    api = _api()
-    with _errors(name):
+    api = hub_api()
+    with hub_errors(name):
         api.create_repo(repository, private=private, exist_ok=True)
         operations = [
             hub.CommitOperationAdd(str(file.relative_to(directory).as_posix()), str(file))
@@ -161,7 +160,12 @@ def _parts(name: str) -> tuple[str, str | None]:
     return match[1], match[2]
 
 
-def _huggingface_hub() -> Any:
+def huggingface_hub_library() -> Any:
+    """The package, with its constants and errors.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
     try:
         import huggingface_hub
         import huggingface_hub.constants
@@ -171,45 +175,53 @@ def _huggingface_hub() -> Any:
     return huggingface_hub
 
 
-def _endpoint() -> str | None:
+def hub_endpoint() -> str | None:
+    """The address of the Hub, if ``HF_ENDPOINT`` names another than usual."""
     return os.environ.get("HF_ENDPOINT") or None
 
 
-def _api() -> HfApi:
-    api: HfApi = _huggingface_hub().HfApi(endpoint=_endpoint(), library_name="dragoman")
+def hub_api() -> HfApi:
+    """A client of the Hub."""
+    api: HfApi = huggingface_hub_library().HfApi(endpoint=hub_endpoint(), library_name="dragoman")
     return api
 
 
-def _licence(info: ModelInfo) -> str | None:
-    data = info.card_data
+def card_licence(data: Any) -> str | None:
+    """The licence that the front matter of a card states; None if it does not, or if None."""
     name = None if data is None else data.get("license_name") or data.get("license")
+    if isinstance(name, list):
+        return ", ".join(map(str, name)) or None
     return None if name is None else str(name)
 
 
-def _cached_licence(path: Path) -> str | None:
+def cached_card(path: Path) -> Any:
+    """The front matter of the card in a repository's folder; None without a card."""
     card = path / "README.md"
     if not card.is_file():
         return None
-    data = _huggingface_hub().ModelCard(card.read_text("utf-8"), ignore_metadata_errors=True).data
-    name = data.get("license_name") or data.get("license")
-    return None if name is None else str(name)
+    library = huggingface_hub_library()
+    return library.ModelCard(card.read_text("utf-8"), ignore_metadata_errors=True).data
 
 
 @contextmanager
-def _errors(name: str) -> Iterator[None]:
+def hub_errors(name: str, kind: str = "model") -> Iterator[None]:
     """Turn the errors of the Hub into one line each.
+
+    Args:
+        name: of a repository, for errors.
+        kind: of this repository.
 
     Raises:
         DownloadError: with the remedy.
         StorageError: the cache cannot be written.
     """
-    hub = _huggingface_hub()
+    hub = huggingface_hub_library()
     kinds = hub.errors
     remedies = {
-        kinds.GatedRepoError: "its owner asks for an agreement; accept it on the model's page, and "
-        "set HF_TOKEN to a token of your account",
-        kinds.RepositoryNotFoundError: "no such model, or a private one; check the name, or set "
-        "HF_TOKEN",
+        kinds.GatedRepoError: f"its owner asks for an agreement; accept it on the {kind}'s page, "
+        "and set HF_TOKEN to a token of your account",
+        kinds.RepositoryNotFoundError: f"no such {kind}, or a private one; check the name, or "
+        "set HF_TOKEN",
         kinds.RevisionNotFoundError: "no such revision; check it, or leave it out",
         kinds.LocalEntryNotFoundError: "not in the cache, and there is no connection, or "
         "HF_HUB_OFFLINE is set; fetch it once with a connection",

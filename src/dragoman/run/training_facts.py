@@ -15,6 +15,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model_card import CardScore, TextTeacher, TrainingFacts, TrainingText
 from dragoman.text.corpora.corpus_manifest import corpora
 from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.fetched_corpus import fetched_corpus
 from dragoman.text.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import World
@@ -58,7 +59,7 @@ def _text(part: CorpusPart) -> TrainingText:
     files = part.paths()
     names = {corpus_of(Path(os.path.abspath(file))) for file in files}
     name = names.pop() if len(names) == 1 else None
-    known = corpora().get(name) if name is not None else None
+    known = None if name is None else corpora().get(name) or fetched_corpus(files[0].parent)
     listed = " + ".join(file.name for file in files)
     return TrainingText(
         name=listed if known is None else f"{name}: {listed}",

@@ -1,7 +1,8 @@
 """Location of public corpora on this machine, so that recipes need not name the folder.
 
 A recipe names ``corpora/multi30k/train.en.gz``.  This is a file beside the recipe if it exists, and
-otherwise one in the folder that ``dragoman corpora get`` fills.
+otherwise one in the folder that ``dragoman corpora get`` fills.  Corpora that others list by name
+have folders there such as ``mtdata/OPUS-wikimedia-v20230407-eng-kor``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""
 
 _PREFIX = "corpora"
+_LISTS = {"mtdata": ("mtdata:", 1), "hf": ("hf:datasets/", 2)}
+"""Folders of the corpora of a list: how their names begin, and the levels of folders below."""
 
 
 def corpora_folder() -> Path:
@@ -50,7 +53,18 @@ def corpus_of(path: Path) -> str | None:
     """The public corpus of a file, by its location; None for other files."""
     folder = corpora_folder()
     if path.is_relative_to(folder) and len(parts := path.relative_to(folder).parts) > 1:
-        return parts[0]
+        begin, levels = _LISTS.get(parts[0], ("", 0))
+        if not begin:
+            return parts[0]
+        return begin + "/".join(parts[1 : 1 + levels]) if len(parts) > 1 + levels else None
+    return None
+
+
+def listed_folder(name: str) -> Path | None:
+    """The folder of a corpus such as ``mtdata:NAME``; None for the names of our own manifest."""
+    for folder, (begin, _) in _LISTS.items():
+        if name.startswith(begin):
+            return corpora_folder() / folder / name[len(begin) :]
     return None
 
 

@@ -92,6 +92,21 @@ def download(
         _version_of(part).unlink(missing_ok=True)
 
 
+def size_of(url: str) -> int | None:
+    """The size of a file in bytes, before it is downloaded; None if the server does not tell.
+
+    Raises:
+        DownloadError: there is no such file, or no connection.
+    """
+    origin = _Origin(url, "use --from", stays_secure=False)
+    try:
+        with _opened(origin, 0, Path()) as response:
+            length = "" if response is None else response.headers.get("Content-Length", "")
+    except _CutError:
+        return None
+    return int(length) if length.isdecimal() else None
+
+
 def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
     """Check a complete download; a wrong file is removed, as it cannot be resumed."""
     present = part.stat().st_size

@@ -174,7 +174,7 @@ def _cleaned(
 ) -> Iterator[_T]:
     """The results of ``make`` for the pairs that :func:`clean` keeps; None leaves a pair out."""
     unfit = pair_check(config, has_source=has_source)
-    with _seen_pairs() if seen is None else nullcontext(seen) as occurred_before:
+    with seen_pairs() if seen is None else nullcontext(seen) as occurred_before:
         for raw in pairs:
             report.read += 1
             source, target, line = normalize(raw.source), normalize(raw.target), raw.line
@@ -273,10 +273,13 @@ def pair_key(source: str, target: str) -> int:
 
 
 @contextmanager
-def _seen_pairs() -> Iterator[Seen]:
+def seen_pairs(otherwise: str = "set cleaning.drop_duplicates to false") -> Iterator[Seen]:
     """Remembers pairs as hashes in a temporary table that SQLite moves to disk as it grows.
 
     The file has no name and disappears when closed, even after a crash.
+
+    Args:
+        otherwise: how to do without the table, for errors.
     """
     with closing(sqlite3.connect("", isolation_level=None)) as table:
         for statement in (
@@ -295,7 +298,7 @@ def _seen_pairs() -> Iterator[Seen]:
             except sqlite3.OperationalError as error:
                 raise StorageError(
                     f"cannot write to the temporary directory: {error}; free some space, set "
-                    "TMPDIR to another directory, or set cleaning.drop_duplicates to false"
+                    f"TMPDIR to another directory, or {otherwise}"
                 ) from error
             return added.rowcount == 0
 

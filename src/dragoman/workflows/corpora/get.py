@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.errors import DataError, DownloadError, StorageError
-from dragoman.core.files import make_directory, storage_errors
+from dragoman.core.errors import DataError, DownloadError
+from dragoman.core.files import make_directory
 from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, corpora
 from dragoman.text.corpora.corpus_manifest import corpus as corpus_named
 from dragoman.text.public_corpora import corpora_folder
+from dragoman.workflows.corpora.fetch import present_corpora
 from dragoman.workflows.corpora.homeassistant import derive
 from dragoman.workflows.corpora.storage import (
     Joined,
     Text,
     check_alignment,
+    check_room,
     chunks,
     is_complete,
     missing,
@@ -150,20 +151,19 @@ def _present(corpus: Corpus, folder: Path) -> dict[str, Text]:
     return present
 
 
+def announce(name: str, say: Say) -> None:
+    """Report what a corpus is, its terms, and the size of its download."""
+    corpus = corpus_named(name)
+    say(f"{name}: {corpus.about}")
+    say(f"Terms: {' '.join(corpus.terms.split())} See {corpus.home}")
+    say(f"Downloading at most {corpus.download_bytes / 1e6:,.1f} MB to {corpora_folder()}")
+
+
 def _announce(corpus: Corpus, folder: Path, say: Say) -> None:
     """Report terms and size before downloading, and check that there is enough room."""
-    say(f"{folder.name}: {corpus.about}")
-    say(f"Terms: {' '.join(corpus.terms.split())} See {corpus.home}")
-    say(f"Downloading at most {corpus.download_bytes / 1e6:,.1f} MB to {folder.parent}")
+    announce(folder.name, say)
     # Compressed text takes no more room than the archives that it comes from.
-    needed = corpus.download_bytes * (2 if corpus.archives else 1)
-    with storage_errors(folder):
-        free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise StorageError(
-            f"{folder.parent}: {free / 1e6:,.1f} MB are free and {needed / 1e6:,.1f} MB needed; "
-            "free some space or name another folder in DRAGOMAN_CORPORA"
-        )
+    check_room(folder.parent, corpus.download_bytes * (2 if corpus.archives else 1))
 
 
 def _from_web(
@@ -290,8 +290,8 @@ def _derived(
 
 
 def listing() -> list[dict[str, Any]]:
-    """The facts that ``dragoman corpora list`` shows about every corpus."""
-    return [
+    """The facts that ``dragoman corpora list`` shows: of the manifest, then of those fetched."""
+    ours = [
         {
             "name": name,
             "about": corpus.about,
@@ -304,3 +304,17 @@ def listing() -> list[dict[str, Any]]:
         }
         for name, corpus in corpora().items()
     ]
+    fetched = [
+        {
+            "name": record.name,
+            "about": f"{record.pairs:,} pairs, fetched on {record.retrieved}",
+            "languages": list(record.languages),
+            "download_bytes": sum(file.bytes for file in record.downloads),
+            "licence": record.licence or "not stated",
+            "home": record.home,
+            "folder": str(folder),
+            "present": all((folder / name).is_file() for name in record.texts),
+        }
+        for folder, record in present_corpora()
+    ]
+    return ours + fetched

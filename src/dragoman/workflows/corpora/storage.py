@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
+import shutil
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from dragoman.core.config import Config, parse
-from dragoman.core.errors import DataError, SavedError
-from dragoman.core.files import atomic_write, read_json, write_json
+from dragoman.core.errors import DataError, SavedError, StorageError
+from dragoman.core.files import atomic_write, read_json, storage_errors, write_json
 from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, Part
 from dragoman.text.formats.sgm import segments
 from dragoman.text.lines import open_bytes
@@ -44,6 +45,21 @@ def chunks(path: Path) -> Iterator[bytes]:
     """The text of a file, compressed or not, in chunks."""
     with open_bytes(path) as stream:
         yield from iter(lambda: stream.read(_CHUNK_BYTES), b"")
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Refuse to begin if a folder, which exists, has less room than the bytes needed.
+
+    Raises:
+        StorageError: with both figures.
+    """
+    with storage_errors(folder):
+        free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageError(
+            f"{folder}: {free / 1e6:,.1f} MB are free and {needed / 1e6:,.1f} MB needed; "
+            "free some space or name another folder in DRAGOMAN_CORPORA"
+        )
 
 
 def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: str) -> Text:
