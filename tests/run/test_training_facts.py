@@ -10,6 +10,7 @@ from dragoman.core.files import write_json
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.training_facts import training_facts, training_text
 from dragoman.saved.model_card import TextTeacher
+from dragoman.text.corpora.fetched_corpus import FetchedCorpus, record_corpus
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import World
 
@@ -51,6 +52,24 @@ def test_public_corpora_have_their_licence_and_others_what_the_recipe_states(
     ]
     assert (facts.steps, facts.target_tokens, facts.seconds, facts.pairs) == (7, 11, 2.5, None)
     assert facts.processor
+
+
+def test_corpora_of_other_lists_have_what_their_record_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_CORPORA", str(tmp_path))
+    folder = tmp_path / "hf/org/pairs@abc#en-de"
+    record = FetchedCorpus(
+        name="hf:datasets/org/pairs@abc#en-de",
+        languages=("en", "de"),
+        licence="cc0-1.0",
+        home="https://example.org",
+    )
+    record_corpus(folder, record)
+    part = {"source": str(folder / "train.en.gz"), "target": str(folder / "train.de.gz")}
+    (text,) = training_text(config(part))
+    assert text.name == "hf:datasets/org/pairs@abc#en-de: train.en.gz + train.de.gz"
+    assert (text.licence, text.home) == ("cc0-1.0", "https://example.org")
 
 
 REPORT = {"url": "http://a/v1", "models": {"llm-1": 8, "": 1}, "terms_of_use": "May train."}

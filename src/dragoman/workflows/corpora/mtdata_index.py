@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -186,17 +186,17 @@ def _fits(wanted: str, code: str) -> bool:
 
 def _version() -> str:
     try:
-        return metadata.version("mtdata")
-    except metadata.PackageNotFoundError as error:
+        return version("mtdata")
+    except PackageNotFoundError as error:
         raise MissingExtraError.of("mtdata", "mtdata") from error
 
 
 def _index_file() -> Path:
     """The file of the index, which is made at its first use."""
-    version = _version()
-    path = corpora_folder() / f".mtdata-{version}.tsv.gz"
+    release = _version()
+    path = corpora_folder() / f".mtdata-{release}.tsv.gz"
     if not path.is_file():
-        tell(f"reading the index of mtdata {version}, which takes about a minute, this once")
+        tell(f"reading the index of mtdata {release}, which takes about a minute, this once")
         _make_index(path)
     return path
 
