@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -134,7 +135,7 @@ def test_what_fails_is_told(fake: Path, folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.undo()
 
     def missing(_: str) -> str:
-        raise mtdata_index.PackageNotFoundError
+        raise PackageNotFoundError
 
     monkeypatch.setattr(mtdata_index, "version", missing)
     with pytest.raises(MissingExtraError, match="mtdata is not installed"):
