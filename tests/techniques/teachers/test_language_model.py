@@ -6,7 +6,8 @@ import asyncio
 import gzip
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -287,8 +288,15 @@ class TestOnce:
                 with pytest.raises(ServiceError):
                     bounded = config(server, max_requests=last // 4)
                     teach_corpus(RemoteTeacher(bounded, EN_DE), lines, output, known="source")
-            corpus = teach_corpus(teacher, lines, output, known="source")
+            begun: list[tuple[int, int]] = []
+
+            def progress(start: int, total: int) -> AbstractContextManager[Callable[[int], object]]:
+                begun.append((start, total))
+                return nullcontext(lambda done: None)
+
+            corpus = teach_corpus(teacher, lines, output, known="source", progress=progress)
             assert server.texts == TEXTS
+            assert begun == [(8, 10)]
         assert rows(corpus) == rows(uninterrupted)
 
     def test_a_record_that_was_cut_off_is_asked_for_again(self, tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def teach_corpus(
                 rows = _Rows(choice, known, method)
                 there = shards.finished()
                 done = sum(there.values())
-                with progress(done, total) as show:
+                kept = sum(place // shard_lines not in there for place in journal.answers)
+                with progress(done + kept, total) as show:
                     for piece in pieces(text, shard_lines):
                         if piece.number in there:
                             continue
