@@ -222,7 +222,7 @@ class TestLanguages:
         found = parent.direction_for(("en", "de"), "corrections.tsv")
         assert (found.name, found.tags) == ("eng_Latn-deu_Latn", ("<2deu_Latn>", "<2eng_Latn>"))
         assert parent.nearest_direction(found) == found
-        with pytest.raises(ConfigError, match=r"corrections\.tsv: en-fr, and "):
+        with pytest.raises(ConfigError, match=r"corrections\.tsv: .* has no language fr"):
             parent.direction_for(("en", "fr"), "corrections.tsv")
         with dragoman.load(ours, tags=found.tags) as translator:
             assert translator.tags == found.tags

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,18 @@ def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
     assert "a model of Dragoman already" in one_error(call("import", ours, *output), 3)
     assert "'moses' is not one of" in one_error(call("import", tmp_path, "--from", "moses"), 2)
     assert not (tmp_path / "m").exists()
+
+
+def test_a_released_weight_is_not_kept_beside_what_was_made_of_it() -> None:
+    original = torch.ones(2)
+    held, theirs = weakref.ref(original), ForeignWeights({"a": original, "b": original}, Path("f"))
+    del original
+    assert held() is not None
+    theirs.take("a")
+    theirs.release()
+    assert held() is None
+    with pytest.raises(ConfigError, match="f: has the weight b, which no family"):
+        theirs.check_all_taken()
 
 
 def test_weights_are_taken_once_and_none_is_left() -> None:

@@ -17,6 +17,7 @@ from typing_extensions import Self
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
 from dragoman.exchange.pickled import check_tensor, read_pickled, tensors_in
+from dragoman.saved.weights import is_finite, read_into_memory
 
 _LARGEST_TEXT = 256 * 2**20
 """Bytes, ten times a vocabulary of a million pieces."""
@@ -72,7 +73,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
         return tensors_in(read_pickled(path), path)
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            tensors = read_into_memory(path, stream)
     except (safetensors.SafetensorError, OSError) as error:
         raise DataError(f"{path}: damaged ({error!s:.200}); download it again") from error
     return tensors_in(tensors, path)
@@ -171,7 +172,7 @@ class ForeignWeights:
             raise DataError(f"{self.where}: {name} is {size}, expected a vector or a matrix")
         self._taken.add(name)
         tensor = tensor.detach().float().contiguous()
-        if not bool(torch.isfinite(tensor).all()):
+        if not is_finite(tensor):
             raise DataError(f"{self.where}: {name} has NaN or infinite values")
         return tensor
 
@@ -209,6 +210,10 @@ class ForeignWeights:
     def ignore(self, names: Iterable[str]) -> None:
         """Leave weights out that are known to mean nothing here, such as fixed positions."""
         self._taken.update(names)
+
+    def release(self) -> None:
+        """Keep the names alone, so that each tensor may be freed when it is converted."""
+        self._tensors = dict.fromkeys(self._tensors, torch.empty(0))
 
     def check_all_taken(self) -> None:
         """Refuse a model that has more than was taken: it would be another function without it."""

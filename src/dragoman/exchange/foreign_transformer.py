@@ -300,6 +300,7 @@ class ForeignTransformer(ABC):
         matrices.check_rows(self.sides.sizes, self.weights.where)
         weights, settings = matrices.ours(self.sides, zero_start=self.zero_start)
         d_model = matrices.source.shape[1]
+        del matrices  # the largest weights, which are copied
         positions = self.positions(d_model)
         settings = {**self.settings(d_model), **positions.settings, **settings}
         model = transformer_config(settings, self.options.where)
@@ -309,8 +310,11 @@ class ForeignTransformer(ABC):
         weights |= self.stack(model)
         left_out = self.leave_out()
         self.check_all_taken()
-        if positions.sines_first:
-            weights = permute_width(weights, sines_then_cosines(d_model))
+        self.weights.release()
+        if positions.sines_first:  # one at a time: the model is in memory once
+            order = sines_then_cosines(d_model)
+            for name in list(weights):
+                weights |= permute_width({name: weights.pop(name)}, order)
         return ForeignModel(
             config=SavedConfig(
                 source_language=languages[0] or "source",

@@ -37,7 +37,7 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.model_card import card_digest, model_card
 from dragoman.saved.saved_config import SavedConfig, tags_learned
-from dragoman.saved.weights import WEIGHTS_FILE, average_weights, load_weights
+from dragoman.saved.weights import WEIGHTS_FILE, Undrawn, average_weights, load_weights
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
@@ -78,8 +78,9 @@ class _Scorer:
         self, weights: dict[str, Tensor], sets: dict[str, CorpusPart], what: str = "the model"
     ) -> dict[str, Report]:
         """Reports by set; ``what`` names the weights in messages."""
-        model = build_model(self.config.model, self.vocabularies)
-        load_weights(model, merged(weights), self.run)
+        with Undrawn():
+            model = build_model(self.config.model, self.vocabularies)
+        load_weights(model, merged(weights), self.run, adopt=True)  # which scoring only reads
         model.to(self.world.device)
         reports = {}
         for name, part in sets.items():

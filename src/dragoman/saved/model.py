@@ -31,6 +31,7 @@ from dragoman.saved.model_card import model_card
 from dragoman.saved.saved_config import FORMAT, SavedConfig, SavedModel, learned_in_run
 from dragoman.saved.weights import (
     WEIGHTS_FILE,
+    Undrawn,
     check_readable,
     load_weights,
     read_weights,
@@ -230,11 +231,12 @@ def load_model(
     home = home_of(directory)
     config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
-    model = build_model(config.model, vocabularies)
+    with Undrawn():
+        model = build_model(config.model, vocabularies)
     weights = read_merged_weights(directory / WEIGHTS_FILE)
     if adapter is not None:
         weights = adapter.onto(weights, directory)
-    load_weights(model, weights, directory / WEIGHTS_FILE)
+    load_weights(model, weights, directory / WEIGHTS_FILE, adopt=True)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from typing_extensions import override
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
@@ -23,43 +25,85 @@ _LENGTH_BYTES = 8
 """Bytes of the header's length, at the beginning of a file."""
 _ALIGNMENT = 8
 """The length of a header is a multiple of these bytes."""
+_METADATA = "__metadata__"
+"""In the header, beside the tensors."""
 
 
 def write_tensors(
     path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write tensors as safetensors with a digest of their content, and further ``metadata``."""
+    """Write tensors as safetensors with a digest of their content, and further ``metadata``.
+
+    No copy of the tensors is made, unless they are elsewhere than on the CPU or not contiguous.
+    """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
-    header, data = _split(content)
-    # Safetensors writes metadata in any order, but equal tensors must give equal files.
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    header = _header(kept, {**(metadata or {}), "digest": _digest(kept)})
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     with atomic_write(path, "wb") as stream:
         stream.write(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
-        stream.write(data)
+        for name in header:
+            if name != _METADATA:
+                stream.write(_bytes_of(kept[name]))
 
 
-def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
-    return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
+def _header(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any]:
+    """The header that safetensors writes, whose tensors are in the order of their bytes."""
+    empty = {name: torch.empty(0, dtype=tensor.dtype) for name, tensor in tensors.items()}
+    content = safetensors.torch.save(empty)
+    length = int.from_bytes(content[:_LENGTH_BYTES], "little")
+    named: dict[str, Any] = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    # Safetensors writes metadata in any order, but equal tensors must give equal files.
+    header: dict[str, Any] = {_METADATA: dict(sorted(metadata.items()))}
+    end = 0
+    for name in (name for name in named if name != _METADATA):
+        start, end = end, end + tensors[name].numel() * tensors[name].element_size()
+        shape = list(tensors[name].shape)
+        header[name] = {"dtype": named[name]["dtype"], "shape": shape, "data_offsets": [start, end]}
+    return header
+
+
+def _bytes_of(tensor: Tensor) -> memoryview:
+    """The memory of a contiguous tensor on the CPU, which may be written to."""
+    return tensor.reshape(-1).view(torch.uint8).numpy().data
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read a file of :func:`write_tensors`.
+    """Read a file of :func:`write_tensors`, once, into memory of its own.
 
     Raises:
         SavedError: the file is missing, truncated or altered, or may not be read.
     """
     with _opened(path) as stream:
         metadata = stream.metadata() or {}
-        tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+        tensors = read_into_memory(path, stream)
     if metadata.get("digest") != _digest(tensors):
         raise SavedError(
             f"{path}: its content was altered after it was written (digest differs); copy it "
             "again or use another checkpoint"
         )
+    return tensors
+
+
+def read_into_memory(path: Path, stream: Any) -> dict[str, Tensor]:
+    """All tensors of a file that safetensors has opened, each in memory of its own.
+
+    The tensors of safetensors itself are parts of a mapped file, which stays in memory until the
+    last of them is gone.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    names = list(stream.keys())
+    tensors = {name: torch.empty_like(stream.get_tensor(name)) for name in names}
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        header = json.loads(file.read(length))
+        for name, tensor in tensors.items():
+            start, end = header[name]["data_offsets"]
+            file.seek(_LENGTH_BYTES + length + start)
+            if file.readinto(_bytes_of(tensor)) != end - start:
+                raise OSError("it became shorter while it was read")
     return tensors
 
 
@@ -116,7 +160,7 @@ def _digest(tensors: dict[str, Tensor]) -> str:
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
-        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        digest.update(_bytes_of(tensor))
     return digest.hexdigest()
 
 
@@ -137,7 +181,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
                 f"{path}: the tensor {name} holds {tensor.dtype}, expected real numbers: a "
                 "conversion rounded it; use the model as it was trained"
             )
-        if not _is_finite(tensor):
+        if not is_finite(tensor):
             raise SavedError(
                 f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
                 "it was written, or a conversion did; use another checkpoint"
@@ -145,7 +189,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     return weights
 
 
-def _is_finite(tensor: Tensor) -> bool:
+def is_finite(tensor: Tensor) -> bool:
     """Whether all values are finite; minimum and maximum need no copy, and propagate NaN."""
     if not tensor.is_floating_point() or not tensor.numel():
         return True
@@ -162,8 +206,16 @@ def weights_of(model: TranslationModel) -> dict[str, Tensor]:
     return {**dict(model.named_parameters()), **fixed_tensors(model)}
 
 
-def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Path) -> None:
+def load_weights(
+    model: TranslationModel, weights: dict[str, Tensor], where: Path, *, adopt: bool = False
+) -> None:
     """Copy weights into a model of the same configuration.
+
+    Args:
+        model: the model.
+        weights: by name.
+        where: their file, for messages.
+        adopt: whether learned weights of the same type become those of the model, without a copy.
 
     Raises:
         SavedError: a tensor is missing, left over or of another shape.
@@ -181,7 +233,39 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Pat
                     f"{where}: the weights are of another configuration: {name} should be "
                     f"{list(tensor.shape)}, found {list(weights[name].shape)}"
                 )
-            tensor.copy_(weights[name])
+            if adopt and tensor.dtype == weights[name].dtype and isinstance(tensor, nn.Parameter):
+                tensor.data = weights[name]
+            else:
+                tensor.copy_(weights[name])
+
+
+_DRAWING = frozenset(
+    [
+        *(Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_),
+        *(nn.init.xavier_uniform_, nn.init.xavier_normal_),
+        *(nn.init.kaiming_uniform_, nn.init.kaiming_normal_, nn.init.trunc_normal_),
+    ]
+)
+
+
+class Undrawn(TorchFunctionMode):
+    """While it is active, weights are not drawn at random: those of a file will replace them.
+
+    Memory of a new tensor is only taken when something is written to it.
+    """
+
+    @override
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _DRAWING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def average_weights(
@@ -199,8 +283,10 @@ def average_weights(
             of different configurations.
     """
     total: dict[str, Tensor] = {}
-    count = 0
-    for count, path in enumerate(paths, start=1):  # noqa: B007
+    count, listed = 0, list(paths)
+    if len(listed) == 1:  # no sum in float64
+        return {name: tensor.float() for name, tensor in read(listed[0]).items()}
+    for count, path in enumerate(listed, start=1):  # noqa: B007
         weights = read(path)
         if not total:
             total = {name: tensor.double() for name, tensor in weights.items()}
