@@ -61,13 +61,26 @@ model_language_option = declare.options("""
 def model_and_files(
     paths: tuple[Path, ...], language: str | None, device: str | None
 ) -> tuple[Path | None, tuple[Path, ...]]:
-    """The arguments [MODEL] FILES...: a model is a directory."""
-    if paths[0].is_dir():
+    """The arguments [MODEL] FILES...: a model is a directory with files of a model.
+
+    A directory without files after it is not a model, but the folder of a project.
+    """
+    if paths[0].is_dir() and len(paths) > 1 and _is_model(paths[0]):
         return paths[0], paths[1:]
     for option, value in (("--to", language), ("--device", device)):
         if value is not None:
             raise ConfigError(f"{option} is of a MODEL; name one, or leave it out")
     return None, paths
+
+
+def _is_model(directory: Path) -> bool:
+    """Whether a directory has files of a model, or no translations of a project either."""
+    from dragoman.saved.model import CONFIG_FILE, home_of
+    from dragoman.text.formats import project_formats
+
+    if (home_of(directory) / CONFIG_FILE).is_file():
+        return True
+    return not any(form.offered_sides(directory) for form in project_formats())
 
 
 pairs_options = declare.options("""
@@ -79,6 +92,12 @@ pairs_options = declare.options("""
         Format of FILES, if the suffix does not determine it.
 """)
 """Options for reading the pairs in the argument FILES."""
+
+unreviewed_option = declare.options("""
+    --unreviewed
+        Also read translations that are marked as not reviewed: fuzzy messages of PO, and XLIFF in
+        the state needs-review-translation.
+""")
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:

@@ -49,16 +49,19 @@ class ReadPairs:
 
 
 def read_corpus(
-    part: CorpusPart, prepare: Callable[[str, str], tuple[str, str]] = lambda *pair: pair
+    parts: Sequence[CorpusPart],
+    prepare: Callable[[str, str], tuple[str, str]] = lambda *pair: pair,
 ) -> ReadPairs:
-    """The cleaned pairs of a corpus; of a very large one, pairs at even distances.
+    """The cleaned pairs of all parts; of very many, pairs at even distances.
 
     Args:
         prepare: changes both sides of a pair before they are split into words; a pair without
             words is left out.
     """
-    cleaned = clean(read_pairs(part), CleaningConfig(), CleaningReport())
-    return read_words((prepare(pair.source, pair.target) for pair in cleaned), part.name)
+    pairs = (pair for part in parts for pair in read_pairs(part))
+    cleaned = clean(pairs, CleaningConfig(), CleaningReport())
+    name = ", ".join(part.name for part in parts)
+    return read_words((prepare(pair.source, pair.target) for pair in cleaned), name)
 
 
 def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:

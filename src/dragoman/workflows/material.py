@@ -11,6 +11,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import in_shell, named, shown
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
+from dragoman.text.formats.xliff import Xliff
 from dragoman.text.language_codes import is_language_tag, spelling
 from dragoman.text.lines import COMPRESSIONS, language_of_file
 
@@ -29,11 +30,11 @@ _SIDES = {"source", "target", "src", "tgt", "trg"}  # columns that are called af
 
 @dataclass(frozen=True)
 class Material:
-    """The text for which a configuration is made; paths are absolute."""
+    """The text of one direction, for which a configuration is made; paths are absolute."""
 
     source_language: str
     target_language: str
-    train: CorpusPart
+    train: tuple[CorpusPart, ...]
     dev: CorpusPart | None
     """None if it has to be split off."""
     test: CorpusPart | None
@@ -76,7 +77,7 @@ def find_material(
     train, names = _part(files, choice)
     return Material(
         *names,
-        train,
+        (train,),
         _beside(dev, choice, train, names),
         _beside(test, choice, train, names),
     )
@@ -148,6 +149,9 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
         ) from error
     if not form.one_file:
         raise ConfigError(f"{path}: a {form.name} file has one side; {_what_to_give()}")
+    if isinstance(form, Xliff) and len(form.stated_languages(path)) > 1:
+        form = format_named("xliff-files")  # which chooses among its parts
+        choice = Choice(choice.source, choice.target, form.name)
     if not form.names_sides:
         told = form.languages(path)
         languages = choice.source or told[0] or "source", choice.target or told[1] or "target"

@@ -9,7 +9,7 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.option_types import MODEL, PATH
-from dragoman.cli.options import json_option, pairs_options, set_option
+from dragoman.cli.options import json_option, pairs_options, set_option, unreviewed_option
 from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ _RECIPES = {".yaml", ".yml"}
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=MODEL)
-@click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
+@click.argument("files", metavar="CONFIG|FILES|FOLDERS...", type=PATH, nargs=-1, required=True)
 @pairs_options
+@unreviewed_option
 @declare.options("""
     --dev ...: PATH
         In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or more;
@@ -73,12 +74,14 @@ def adapt(
     """Adapt MODEL to in-domain pairs, from one correction to thousands, without breaking it.
 
     Trains a copy in a run of its own; MODEL stays as it is.  General text is mixed in, and training
-    stops before its chrF falls by more than --may-lose.  FILES is one file with both sides or two
-    plain ones; CONFIG is a recipe with data and any other values to change.
+    stops before its chrF falls by more than --may-lose.  FILES are files with both sides, two plain
+    ones, or folders with the translations of a project; CONFIG is a recipe with data and any other
+    values to change.
 
     \b
-    Examples: a few corrections; a domain; without the text that the model was trained on
+    Examples: a few corrections; a project; a domain; without the text that the model was trained on
       dragoman adapt runs/general corrections.tsv
+      dragoman adapt runs/general locale/ --source en --target de
       dragoman adapt runs/general ui.en ui.de --may-lose 0.5 --run runs/ui
       dragoman adapt models/general ui.tsv --replay news.en
     """
@@ -134,22 +137,30 @@ def _domain(
     from dragoman.core.config import override
     from dragoman.recipe import relocated
     from dragoman.techniques.adaptation.domain import DOMAIN, Domain, read_domain
-    from dragoman.workflows.material import find_material
+    from dragoman.workflows.pile import find_materials
 
-    of_files = ("source", "target", "file_format", "dev", "test")
+    of_files = ("source", "target", "file_format", "dev", "test", "unreviewed")
     if len(files) == 1 and files[0].suffix in _RECIPES:
         unread = [f"--{name.removeprefix('file_')}" for name in of_files if given[name]]
         if unread:
             raise click.UsageError(f"CONFIG says what its text is; leave out {', '.join(unread)}")
         return read_domain(files[0], parent, settings)
-    material = find_material(files, **{name: given[name] for name in of_files})
+    choices = {name: given[name] for name in of_files}
+    if any(path.is_dir() for path in files) and len(parent.directions) == 1:
+        (own,) = parent.directions
+        choices["source"] = choices["source"] or own.source_language
+        choices["target"] = choices["target"] or own.target_language
+    materials = find_materials(files, **choices)
+    if len(materials) > 1:
+        raise click.UsageError("--target: an adaptation is for one language; name one")
+    (material,) = materials
     languages = material.source_language, material.target_language
 
     def told(part: CorpusPart) -> CorpusPart:
         return parent.directed(part, languages)
 
     return Domain(
-        (told(material.train),),
+        tuple(map(told, material.train)),
         {} if material.dev is None else {DOMAIN: told(material.dev)},
         {} if material.test is None else {"test": told(material.test)},
         relocated(override({}, list(settings)), Path.cwd()),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +13,24 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import json_option, pairs_options
+from dragoman.cli.options import json_option, pairs_options, unreviewed_option
 
 if TYPE_CHECKING:
     from dragoman.workflows.init.from_model import StartedFromModel
     from dragoman.workflows.init.look import Facts
     from dragoman.workflows.init.start import Started
+    from dragoman.workflows.init.survey import Contradiction, FoundPart, Survey
 
 log = logging.getLogger(__name__)
 
+_SHOWN = 3  # sources with several translations
 _REASONS = {"held out": "repeats dev or test"}
 
 
 @click.command()
-@click.argument("files", metavar="FILES...", type=PATH, nargs=-1, required=True)
+@click.argument("files", metavar="FILES|FOLDERS...", type=PATH, nargs=-1, required=True)
 @pairs_options
+@unreviewed_option
 @declare.options("""
     --dev ...: PATH
         Dev set, in the same form as FILES; give it twice for two plain files.  [default: split off
@@ -55,34 +60,39 @@ def init(
 ) -> None:
     """Write a configuration with a model that fits the text in FILES and the time.
 
-    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
-    source first, such as train.en train.de.  Examines the text, measures training speed on this
-    machine, and explains each chosen value in a comment.  Dev and test sets that are not given are
-    split off into a folder beside the configuration.  With --from, the configuration adapts a model
-    that exists to the text.
+    FILES are files with both sides (TSV with a header, JSONL, TMX, PO, XLIFF), two plain files,
+    source first, or folders with the translations of a project: gettext, JSON, Rails, Android, iOS,
+    XLIFF, TMX.  Examines the text, measures training speed on this machine, and explains each
+    chosen value in a comment.  Dev and test sets that are not given are split off into a folder
+    beside the configuration.  Several target languages, separated by commas, share a model.  With
+    --from, the configuration adapts a model that exists to the text.
 
     \b
     Examples:
       dragoman init train.tsv --source en --target ko
       dragoman init train.en train.de --dev val.en --dev val.de --minutes 60
       dragoman init train.tsv --source en --target ko --from models/nllb
+      dragoman init locale/ --source en --target de
+      dragoman init app/res/ ios/ memory.tmx --source en --target de,fr,ko
     """
     from dragoman.workflows.init.from_model import start_from_model
     from dragoman.workflows.init.start import start
-    from dragoman.workflows.material import find_material
+    from dragoman.workflows.pile import find_materials
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
     if method is not None and from_model is None:
         raise click.UsageError("--method says how to adapt the model of --from; add it")
-    material = find_material(files, **choices)
+    materials = find_materials(files, **choices)
     if from_model is None:
-        started = start(material, output, minutes, tell)
+        started = start(materials, output, minutes, tell)
         told: tuple[Any, str] = _figures(started), _summary(started)
         warnings = started.warnings
+    elif len(materials) > 1:
+        raise click.UsageError("--target: a model is adapted to one language; name one")
     else:
         adapting = start_from_model(
-            material, from_model, output, method=method, minutes=minutes, tell=tell
+            materials[0], from_model, output, method=method, minutes=minutes, tell=tell
         )
         told = _figures_of_adapting(adapting), _summary_of_adapting(adapting)
         warnings = adapting.warnings
@@ -112,14 +122,14 @@ def _summary(started: Started) -> str:
         ),
         ("Time", _time(plan.minutes)),
     ]
-    return _table([*_about_text(chosen.facts), *lines], started.config, started.text)
+    return _table([*_about_text(chosen.facts, chosen.survey), *lines], started.config, started.text)
 
 
 def _summary_of_adapting(started: StartedFromModel) -> str:
     from dragoman.workflows.training_needs import bytes_in_words
 
     choices = started.choices
-    plan, known = choices.plan, choices.parts.train
+    plan, known = choices.plan, choices.parts.train[0]
     lines = [
         (
             "Model",
@@ -136,10 +146,12 @@ def _summary_of_adapting(started: StartedFromModel) -> str:
         ("Memory", f"about {bytes_in_words(plan.memory)}"),
         ("Time", _time(plan.minutes)),
     ]
-    return _table([*_about_text(choices.facts), *lines], started.config, started.text)
+    return _table(
+        [*_about_text(choices.facts, choices.survey), *lines], started.config, started.text
+    )
 
 
-def _about_text(facts: Facts) -> list[tuple[str, str]]:
+def _about_text(facts: Facts, survey: Survey) -> list[tuple[str, str]]:
     from dragoman.workflows.init.choose import script_names
 
     out = ", ".join(f"{_REASONS.get(why, why)} {n:,}" for why, n in facts.dropped.items())
@@ -149,10 +161,25 @@ def _about_text(facts: Facts) -> list[tuple[str, str]]:
         for side in (facts.source, facts.target)
     ]
     return [
+        *(("Found", str(part)) for part in survey.parts if _is_listed(survey.parts)),
+        *_contradicting(survey.contradictions),
         ("Text", f"{facts.pairs:,} training pairs{left_out}"),
         ("", f"{sides[0]} and {sides[1]} characters per sentence"),
         ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
     ]
+
+
+def _is_listed(found: Sequence[FoundPart]) -> bool:
+    """Whether it does not go without saying what was found."""
+    return len(found) > 1 or found[0].part.file_format.is_folder or found[0].unreviewed > 0
+
+
+def _contradicting(contradictions: Sequence[Contradiction]) -> Iterator[tuple[str, str]]:
+    if contradictions:
+        count = len(contradictions)
+        sources = "1 source has" if count == 1 else f"{count:,} sources have"
+        yield "Differing", f"{sources} several translations, such as"
+        yield from (("", str(one)) for one in contradictions[:_SHOWN])
 
 
 def _time(minutes: str) -> str:
@@ -169,7 +196,7 @@ def _table(lines: list[tuple[str, str]], config: Path, folder: Path | None) -> s
 def _figures(started: Started) -> dict[str, Any]:
     chosen, plan = started.chosen, started.chosen.plan
     return {
-        **_figures_of_text(started.config, started.text, chosen.facts),
+        **_figures_of_text(started, chosen.facts, chosen.survey),
         "model": plan.size.name,
         "parameters": started.parameters,
         "steps": plan.steps,
@@ -183,7 +210,7 @@ def _figures(started: Started) -> dict[str, Any]:
 def _figures_of_adapting(started: StartedFromModel) -> dict[str, Any]:
     choices, plan = started.choices, started.choices.plan
     return {
-        **_figures_of_text(started.config, started.text, choices.facts),
+        **_figures_of_text(started, choices.facts, choices.survey),
         "from": str(choices.parent.path),
         "method": choices.method.method,
         "why": choices.method.why,
@@ -198,10 +225,14 @@ def _figures_of_adapting(started: StartedFromModel) -> dict[str, Any]:
     }
 
 
-def _figures_of_text(config: Path, folder: Path | None, facts: Facts) -> dict[str, Any]:
+def _figures_of_text(
+    started: Started | StartedFromModel, facts: Facts, survey: Survey
+) -> dict[str, Any]:
     return {
-        "config": str(config),
-        "text": None if folder is None else str(folder),
+        "config": str(started.config),
+        "text": None if started.text is None else str(started.text),
+        "found": [part.to_json() for part in survey.parts],
+        "contradictions": [asdict(one) for one in survey.contradictions],
         "pairs": {"read": facts.read, "train": facts.pairs, "left_out": facts.dropped}
         | {"dev": facts.dev_pairs, "test": facts.test_pairs},
         "languages": [facts.source.language, facts.target.language],

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
+@click.argument("paths", metavar="[MODEL] FILES|FOLDERS...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @model_language_option
 @declare.options("""
@@ -57,15 +57,17 @@ if TYPE_CHECKING:
 def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options: Any) -> None:
     """Find terms and their translations in parallel text: a candidate glossary.
 
-    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
-    source first.  Their words are aligned by the attention of MODEL, a model or run directory, or,
-    without MODEL, by an aligner that learns from FILES alone.  Candidates are ranked by C-value;
-    check them before you use them with 'dragoman translate --glossary'.
+    FILES are files with both sides (TSV with a header, JSONL, TMX, PO, XLIFF), two plain files,
+    source first, or folders with the translations of a project.  Their words are aligned by the
+    attention of MODEL, a model or run directory, or, without MODEL, by an aligner that learns from
+    FILES alone.  Candidates are ranked by C-value; check them before you use them with 'dragoman
+    translate --glossary'.
 
     \b
     Examples:
       dragoman terms train.tsv --source en --target de --output terms.tsv --details details.tsv
       dragoman terms train.en train.de --minimum-count 10 > terms.tsv
+      dragoman terms locale/ --source en --target de > terms.tsv
       dragoman terms runs/my train.tsv --source en --target de --json
     """
     from dragoman.text.lines import read_lines
@@ -73,11 +75,12 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     from dragoman.text.terms.glossary import Glossary
     from dragoman.text.terms.term_extraction import TermLimits
     from dragoman.workflows.candidate_glossary import detail_lines, find_terms, glossary_lines
-    from dragoman.workflows.material import Choice, find_part
+    from dragoman.workflows.material import Choice
+    from dragoman.workflows.pile import find_parts
 
     model, files = model_and_files(paths, options["target_language"], options["device"])
     choice = Choice(options["source"], options["target"], options["file_format"])
-    part, languages = find_part(files, choice)
+    parts, languages = find_parts(files, choice)
     stops = options["stop_words"]
     read = [*files, *options["without"], *([] if stops is None else [stops])]
     for option, written in (("--output", output), ("--details", options["details"])):
@@ -94,7 +97,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     stopped = None
     if stops is not None:  # as the words of the pairs, which are cleaned
         stopped = frozenset(normalize(word).casefold() for word in read_lines(stops))
-    corpus, aligned = _aligned(model, part, options)
+    corpus, aligned = _aligned(model, parts, options)
     candidates = find_terms(
         corpus, aligned, languages[0], limits=limits, without=without, stops=stopped
     )
@@ -117,7 +120,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
 
 
 def _aligned(
-    model: Path | None, part: CorpusPart, options: dict[str, Any]
+    model: Path | None, parts: list[CorpusPart], options: dict[str, Any]
 ) -> tuple[ReadPairs, list[Aligned]]:
     from dragoman.text.word_alignment import ROUNDS
     from dragoman.workflows.candidate_glossary import (
@@ -128,7 +131,7 @@ def _aligned(
     )
 
     if model is None:
-        corpus = read_corpus(part)
+        corpus = read_corpus(parts)
         with counting("aligning", "rounds", 2 * ROUNDS) as progress:
             return corpus, aligned_alone(corpus, progress)
     from dragoman.translation.forced import check_attention
@@ -137,7 +140,7 @@ def _aligned(
     language = options["target_language"]
     with Translator.load(model, device=options["device"], target_language=language) as translator:
         check_attention(translator.models)
-        corpus = read_corpus(part, prepared_for(translator))
+        corpus = read_corpus(parts, prepared_for(translator))
         with counting("aligning", "pairs", len(corpus.lines)) as progress:
             return corpus, aligned_by_model(translator, corpus, progress)
 

@@ -13,12 +13,13 @@ from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.workflows.init.adapting_choice import AdaptingPlan, ChosenMethod
 from dragoman.workflows.init.commented_recipe import (
     Parts,
+    about_folders,
     about_text,
     about_tokenizer,
-    part_values,
     path_from,
 )
 from dragoman.workflows.init.look import Facts
+from dragoman.workflows.init.survey import Survey
 from dragoman.workflows.training_needs import bytes_in_words
 
 _NUMBER_BYTES = 4
@@ -43,6 +44,7 @@ class AdaptingChoices:
     device: str
     tokenizer: BleuTokenizer
     was_split: bool
+    survey: Survey
 
     @property
     def learned(self) -> str:
@@ -91,12 +93,10 @@ def adapting_values(choices: AdaptingChoices, folder: Path) -> dict[str, Any]:
         del training["device_tokens"]
     values = {
         "seed": 1,
-        "source_language": parts.train.source_language,
-        "target_language": parts.train.target_language,
+        "source_language": parts.train[0].source_language,
+        "target_language": parts.train[0].target_language,
         "data": {
-            "train": [part_values(parts.train, folder)],
-            "dev": part_values(parts.dev, folder),
-            "test": {"test": part_values(parts.test, folder)},
+            **parts.values(folder),
             "max_pieces": choices.limit,
         },
         "vocabulary": known.get("vocabulary"),
@@ -112,8 +112,10 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
     """The reason for each value and advice on changing it, by its key."""
     plan = choices.plan
     is_adapter = choices.method.method == "lora"
+    folders = about_folders(choices.parts, choices.survey)
     return {
         "data": about_text(choices.facts, was_split=choices.was_split),
+        **({"data.train": folders} if folders else {}),
         "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are excluded "
         "from training",
         "model": "that of the model below; of these values only dropout may change",

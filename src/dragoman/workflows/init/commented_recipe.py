@@ -24,6 +24,7 @@ from dragoman.workflows.init.choose import (
     shares_scripts,
 )
 from dragoman.workflows.init.look import Facts
+from dragoman.workflows.init.survey import Survey
 
 _COLUMNS = 96
 _SAMPLED_EPOCHS = 40
@@ -32,9 +33,22 @@ _SAMPLED_EPOCHS = 40
 class Parts(NamedTuple):
     """The files of the text."""
 
-    train: CorpusPart
-    dev: CorpusPart
-    test: CorpusPart
+    train: list[CorpusPart]
+    dev: dict[str, CorpusPart]
+    """By name: that of its direction, if there are several."""
+    test: dict[str, CorpusPart]
+
+    def values(self, folder: Path) -> dict[str, Any]:
+        """As in a configuration in a folder."""
+        dev, test = (
+            {name: part_values(part, folder) for name, part in sets.items()}
+            for sets in (self.dev, self.test)
+        )
+        return {
+            "train": [part_values(part, folder) for part in self.train],
+            "dev": dev if len(dev) > 1 else next(iter(dev.values())),
+            "test": test,
+        }
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,7 @@ class Chosen:
     parts: Parts
     was_split: bool
     """Whether a set was split off."""
+    survey: Survey
 
 
 def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
@@ -67,6 +82,8 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
         pieces["byte_fallback"] = True
     if vocabulary.character_coverage < 1:
         pieces["character_coverage"] = vocabulary.character_coverage
+    if vocabulary.balance is not None:
+        pieces["balance"] = vocabulary.balance
     if plan.epochs >= _SAMPLED_EPOCHS:
         pieces["sampling"] = 0.1
     model: dict[str, Any] = {
@@ -84,11 +101,9 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
     return {
         "seed": 1,
         "source_language": chosen.facts.source.language,
-        "target_language": chosen.facts.target.language,
+        **({"target_language": chosen.facts.target.language} if len(chosen.parts.dev) == 1 else {}),
         "data": {
-            "train": [part_values(chosen.parts.train, folder)],
-            "dev": part_values(chosen.parts.dev, folder),
-            "test": {"test": part_values(chosen.parts.test, folder)},
+            **chosen.parts.values(folder),
             "max_pieces": chosen.pieces.limit,
         },
         "vocabulary": pieces,
@@ -137,6 +152,7 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "vocabulary.joint": _about_scripts(facts),
         "vocabulary.byte_fallback": _about_bytes(chosen),
         "vocabulary.character_coverage": "the rarest characters are spelt in bytes",
+        "vocabulary.balance": "some target languages have much less text than others",
         "vocabulary.sampling": "BPE-dropout: every epoch splits words differently; 0 turns it off",
         "model": _about_size(chosen),
         "model.dropout": f"for {plan.epochs:.1f} epochs; use more (0.3) if the dev "
@@ -155,6 +171,8 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
         "evaluation.bleu_tokenize": about_tokenizer(chosen.facts, chosen.tokenizer),
     }
+    if note := about_folders(chosen.parts, chosen.survey):
+        notes["data.train"] = note
     if pieces.dev_tokens:
         notes["training.validation_steps"] = "each validation translates the dev set"
     return notes
@@ -169,6 +187,16 @@ def about_text(facts: Facts, *, was_split: bool) -> str:
             "training pair repeats a sentence in them"
         )
     return text
+
+
+def about_folders(parts: Parts, survey: Survey) -> str:
+    """What is in the folders of the training text, if it has any."""
+    if not any(part.file_format.is_folder for part in parts.train):
+        return ""
+    return (
+        f"{'; '.join(map(str, survey.parts))}. Folders are read as they are when training starts; "
+        "what is in the dev and test sets is kept out"
+    )
 
 
 def _about_scripts(facts: Facts) -> str:

@@ -33,14 +33,9 @@ from dragoman.workflows.init.adapting_recipe import (
     adapting_values,
 )
 from dragoman.workflows.init.commented_recipe import Parts
-from dragoman.workflows.init.start import (
-    REMEDY,
-    InitialText,
-    Tell,
-    folder_to_split,
-    text_of,
-    write_recipe,
-)
+from dragoman.workflows.init.initial_text import InitialText, Tell, folder_to_split, text_of
+from dragoman.workflows.init.look import name_of
+from dragoman.workflows.init.start import REMEDY, write_recipe
 from dragoman.workflows.material import Material
 
 _MOST_MEASURED_TOKENS = 1000  # of a step; large models take long
@@ -82,14 +77,14 @@ def start_from_model(
     if is_hub_name(model):
         raise ConfigError(_to_import(str(model), languages))
     parent = ParentModel.open(model)
-    parent.direction_for(languages, material.train.name)  # before much is read
-    folder = folder_to_split(material, config)
+    parent.direction_for(languages, name_of(material.train))  # before much is read
+    folder = folder_to_split([material], config)
     with new_outputs(filter(None, (config, folder)), REMEDY):
-        with text_of(material, folder, tell) as text:
+        with text_of([material], folder, tell) as text:
             tell(f"measuring how fast {model} learns from it")
             choices, warnings = _chosen(parent, languages, text, method, minutes)
         choices = replace(choices, was_split=folder is not None)
-        known = choices.parts.train
+        known = choices.parts.train[0]
         head = (
             f"{known.source_language} to {known.target_language}, by dragoman init: adapts "
             f"{model.name} to this text in about {choices.plan.minutes}\non the machine where it "
@@ -148,7 +143,7 @@ def _chosen(
     choices = AdaptingChoices(
         parent=parent,
         facts=text.facts,
-        parts=Parts(*(parent.directed(part, languages) for part in text.parts)),
+        parts=_directed(parent, text.parts, languages),
         method=method,
         sizes=sizes[chosen],
         plan=plan,
@@ -157,11 +152,21 @@ def _chosen(
         device=device.type,
         tokenizer=best_tokenizer(text.facts.target.scripts),
         was_split=False,
+        survey=text.survey,
     )
     known, used = _used(encoded)
     spare = (known - used) * model.d_model
     warnings = warnings_of_adapting(plan, minutes, pieces=known, used=used, weights_to_trim=spare)
     return choices, warnings
+
+
+def _directed(parent: ParentModel, parts: Parts, languages: tuple[str, str]) -> Parts:
+    """The parts with the model's names for their languages, and their tags."""
+    dev, test = (
+        {name: parent.directed(part, languages) for name, part in sets.items()}
+        for sets in (parts.dev, parts.test)
+    )
+    return Parts([parent.directed(part, languages) for part in parts.train], dev, test)
 
 
 def _encoded(

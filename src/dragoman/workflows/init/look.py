@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.cleaning import CleaningConfig, clean, held_out_keys, normalize
 from dragoman.text.corpora.cleaning_report import CleaningReport
-from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus import part_labels, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
@@ -68,7 +68,7 @@ class _Characters:
 
 
 def look_at(
-    part: CorpusPart,
+    parts: Sequence[CorpusPart],
     languages: tuple[str, str],
     held_out: list[list[Pair]],
     keep: Callable[[Pair], object] = lambda _: None,
@@ -76,6 +76,8 @@ def look_at(
     """Read the training text once.
 
     Args:
+        parts: of one direction, or of several.
+        languages: of the sources and the targets, for reports.
         held_out: pairs of the dev and of the test set, which the training text must not repeat.
         keep: called with every filled pair, normalised, that repeats none of them.
 
@@ -87,22 +89,25 @@ def look_at(
     sample: Reservoir[Pair] = Reservoir(SAMPLE_PAIRS, seed=1)
     sides = _Characters(), _Characters()
 
-    def filled() -> Iterator[Pair]:
+    def filled(part: CorpusPart) -> Iterator[Pair]:
         for pair in read_pairs(part):
             tidy = Pair(normalize(pair.source), normalize(pair.target), pair.line)
             if tidy.source and tidy.target and keys.isdisjoint(held_out_keys([tidy])):
                 keep(tidy)
             yield pair
 
-    pairs = filled()
-    for pair in clean(pairs, CleaningConfig(), report, part=part.name, held_out=keys):
-        sample.add(pair)
-        for side, text in zip(sides, pair[:2], strict=True):
-            side.counts.update(text)
-    dropped = {reason: finding.count for reason, finding in report.part(part.name).dropped.items()}
+    dropped: Counter[str] = Counter()
+    for label, part in zip(part_labels(parts), parts, strict=True):
+        cleaned = clean(filled(part), CleaningConfig(), report, part=label, held_out=keys)
+        for pair in cleaned:
+            sample.add(pair)
+            for side, text in zip(sides, pair[:2], strict=True):
+                side.counts.update(text)
+        for reason, finding in report.part(label).dropped.items():
+            dropped[reason] += finding.count
     source, target = (side.side(language) for side, language in zip(sides, languages, strict=True))
     dev, test = map(len, held_out)
-    return Facts(report.kept, report.read, dropped, source, target, dev, test), sample.items
+    return Facts(report.kept, report.read, dict(dropped), source, target, dev, test), sample.items
 
 
 BLOCK_PAIRS = 10
@@ -125,8 +130,21 @@ def held_out_sizes(pairs: int) -> tuple[int, int]:
     return tuple(min(most, wanted, pairs // 8) for most in (MOST_DEV_PAIRS, MOST_TEST_PAIRS))  # type: ignore[return-value]
 
 
+def chained(parts: Sequence[CorpusPart]) -> Iterator[Pair]:
+    """The pairs of all parts, numbered throughout if there are several parts."""
+    if len(parts) == 1:
+        return read_pairs(parts[0])
+    pairs = (pair for part in parts for pair in read_pairs(part))
+    return (pair._replace(line=number) for number, pair in enumerate(pairs, 1))
+
+
+def name_of(parts: Sequence[CorpusPart]) -> str:
+    """The parts in messages."""
+    return parts[0].name if len(parts) == 1 else f"{parts[0].name} and {len(parts) - 1} more"
+
+
 def hold_out(
-    part: CorpusPart, *, dev: list[Pair] | None, test: list[Pair] | None, seed: int = 1
+    parts: Sequence[CorpusPart], *, dev: list[Pair] | None, test: list[Pair] | None, seed: int = 1
 ) -> tuple[list[Pair], list[Pair]]:
     """Draw blocks of neighbouring pairs for the sets that are not given.
 
@@ -144,12 +162,12 @@ def hold_out(
     drawn: Reservoir[list[Pair]] = Reservoir(
         (MOST_DEV_PAIRS + MOST_TEST_PAIRS) // BLOCK_PAIRS, seed
     )
-    kept = clean(read_pairs(part), CleaningConfig(), report, part=part.name, held_out=given)
+    kept = clean(chained(parts), CleaningConfig(), report, held_out=given)
     while block := list(islice(kept, BLOCK_PAIRS)):
         drawn.add(block)
     if report.kept < _SMALLEST_TEXT:
         raise DataError(
-            f"{part.name}: {report.kept} of {report.read} pairs remain after cleaning, too "
+            f"{name_of(parts)}: {report.kept} of {report.read} pairs remain after cleaning, too "
             f"few to split dev and test sets off; give at least {_SMALLEST_TEXT}"
         )
     blocks = drawn.items
@@ -166,6 +184,28 @@ def hold_out(
         )
         dev = list(_filled_up(fresh, dev_size))
     return dev, test
+
+
+def hold_out_alike(
+    parts: Sequence[CorpusPart], sets: tuple[list[Pair], list[Pair]]
+) -> tuple[list[Pair], list[Pair]] | None:
+    """The pairs whose sources are in the dev and test sets of another direction.
+
+    So that a project's strings are kept out of training in all directions alike.
+
+    Returns:
+        The dev and the test set, or None if fewer than half of them have such pairs.
+    """
+    dev, test = (frozenset(pair.source.casefold() for pair in pairs) for pairs in sets)
+    found: tuple[list[Pair], list[Pair]] = [], []
+    for pair in clean(chained(parts), CleaningConfig(), CleaningReport()):
+        source = pair.source.casefold()
+        if source in test:
+            found[1].append(pair)
+        elif source in dev:
+            found[0].append(pair)
+    enough = all(2 * len(mine) >= len(theirs) for mine, theirs in zip(found, sets, strict=True))
+    return found if enough else None
 
 
 def _filled_up(blocks: Iterator[list[Pair]], size: int) -> list[Pair]:

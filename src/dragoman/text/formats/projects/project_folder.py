@@ -6,6 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
@@ -32,6 +33,16 @@ log = logging.getLogger(__name__)
 
 Report = Callable[[DataError], object]
 """Called with the problem of a file that cannot be read.  The others are read all the same."""
+
+
+@lru_cache(maxsize=10_000)
+def _warn(message: str) -> None:
+    log.warning(message)
+
+
+def warn_once(error: DataError) -> None:
+    """Warn of the problem of a file, once in a process however often the file is read."""
+    _warn(str(error))
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,7 @@ class ProjectFolder(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         (folder,) = files
         number = 0
-        for number, unit in enumerate(self.pairs(folder, sides, log.warning), 1):
+        for number, unit in enumerate(self.pairs(folder, sides, warn_once), 1):
             yield Pair(unit.source, unit.target, number)
         if not number:
             raise DataError(
