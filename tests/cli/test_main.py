@@ -41,7 +41,10 @@ def test_a_group_alone_prints_its_help(name: str, dragoman: CommandLine) -> None
         ("dragoman tr", {"plain,train", "plain,translate"}),
         ("dragoman compare --fl", {"plain,--flops"}),
         ("dragoman translate --engine c", {"plain,ctranslate2"}),
-        ("dragoman convert --output-format j", {"plain,jsonl"}),
+        (
+            "dragoman convert --output-format j",
+            {"plain,jsonl", "plain,json-files", "plain,jsonl-files"},
+        ),
         ("dragoman train demo/", {"file,demo/"}),
     ],
 )

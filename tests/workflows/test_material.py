@@ -50,7 +50,7 @@ def find(folder: Path, *names: str, **choices: Any) -> Material:
 
 def texts(material: Material) -> tuple[str, str, str, str]:
     """Languages, and what the first pair says."""
-    pair = next(read_pairs(material.train))
+    pair = next(read_pairs(material.train[0]))
     return (material.source_language, material.target_language, pair.source, pair.target)
 
 

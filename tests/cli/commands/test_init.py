@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from command_line import CommandLine, one_error
+from project_trees import catalogue, write_tree
 
 from dragoman.recipe import read_experiment
 from dragoman.text.corpora.corpus import read_pairs
@@ -124,3 +126,84 @@ def test_errors_leave_nothing_behind(
     left = sorted(path.name for path in tmp_path.iterdir())
     assert [name for name in left if name != "new"] == before
     assert not list((tmp_path / "new").iterdir()) if (tmp_path / "new").exists() else True
+
+
+def _localised(folder: Path, languages: dict[str, str]) -> Path:
+    """A project of 200 strings in each language, told from one another by a word."""
+    for language, word in languages.items():
+        strings = {f"line {n} of the menu": f"{word} {n} {word.upper()}" for n in range(200)}
+        content = catalogue(strings, fuzzy=("line 0 of the menu",))
+        write_tree(folder, {f"locale/{language}/LC_MESSAGES/app.po": content})
+    return folder
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_project_is_read_where_it_is(dragoman: CommandLine, tmp_path: Path) -> None:
+    folder = _localised(tmp_path / "project", {"de": "Zeile"})
+    write_tree(folder, {"extra/de.po": catalogue({"line 1 of the menu": "anders"})})
+    config = tmp_path / "my.yaml"
+    outcome = dragoman("init", folder, "--source", "en", "--target", "de", "--output", config)
+    assert outcome.code == 0, outcome.err
+    found = "2 files, 200 pairs (1 unreviewed left out)"
+    assert (
+        f"Found:      en-de, gettext catalogues in {tmp_path.name}/project: {found}" in outcome.out
+    )
+    assert "Differing:  1 source has several translations" in outcome.out
+    assert "'anders' (1, project/extra/de.po)" in outcome.out
+    assert {path.name for path in (tmp_path / "my-text").iterdir()} == {"dev.tsv", "test.tsv"}
+    assert "path: project" in config.read_text(encoding="utf-8")
+
+    experiment = read_experiment(config)
+    (part,) = experiment.data.train
+    assert (part.format, part.source, part.target) == ("po-files", "en", "de")
+    prepared = dragoman("prepare", config, "--run", tmp_path / "run")
+    assert prepared.code == 0, prepared.err
+    assert "held out" in prepared.out + prepared.err
+    examined = dragoman("doctor", config, "--run", tmp_path / "run")
+    assert re.search(r"ok +leakage: +\d+ pairs repeat a dev or test sentence and are", examined.out)
+    before = len(list(read_pairs(part)))
+    write_tree(folder, {"new/de.po": catalogue({"one more": "noch eins"})})
+    assert len(list(read_pairs(part))) == before + 1
+
+    as_json = dragoman(
+        *("init", folder, "--source", "en", "--target", "de", "--output", tmp_path / "b.yaml"),
+        *("--json", "--unreviewed"),
+    )
+    values = json.loads(as_json.out)
+    assert values["found"][0]["pairs"] == 202
+    assert values["contradictions"][0]["source"] == "line 1 of the menu"
+    assert read_experiment(tmp_path / "b.yaml").data.train[0].unreviewed
+
+
+@pytest.mark.usefixtures("fast")
+def test_several_languages_share_a_model(dragoman: CommandLine, tmp_path: Path) -> None:
+    folder = _localised(tmp_path / "project", {"de": "Zeile", "ko": "줄"})
+    few = {f"line {n} of the menu": f"ligne {n}" for n in range(90)}
+    write_tree(folder, {"locale/fr/LC_MESSAGES/app.po": catalogue(few)})
+    config = tmp_path / "many.yaml"
+    outcome = dragoman("init", folder, "--source", "en", "--target", "de,fr,ko", "--output", config)
+    assert outcome.code == 0, outcome.err
+    experiment = read_experiment(config)
+    assert [part.target_language for part in experiment.data.train] == ["de", "fr", "ko"]
+    assert list(experiment.data.dev_sets) == ["dev_en-de", "dev_en-fr", "dev_en-ko"]
+    assert list(experiment.data.test) == ["en-de", "en-fr", "en-ko"]
+    assert experiment.vocabulary.balance == 5
+    assert "transforms:\n    - kind: tag\n  - path" in config.read_text(encoding="utf-8")
+    sources = {
+        name: {pair.source for pair in read_pairs(part)}
+        for name, part in experiment.data.test.items()
+    }
+    assert sources["en-de"] == sources["en-ko"]
+    prepared = dragoman("prepare", config, "--run", tmp_path / "run")
+    assert prepared.code == 0, prepared.err
+
+    line = one_error(
+        dragoman("init", folder, "--source", "en", "--target", "de,fr", "--from", tmp_path), 2
+    )
+    assert "--target: a model is adapted to one language" in line
+
+
+def test_languages_that_a_project_lacks(dragoman: CommandLine, tmp_path: Path) -> None:
+    folder = _localised(tmp_path / "project", {"de": "Zeile"})
+    line = one_error(dragoman("init", folder, "--source", "en", "--target", "fr"), 3)
+    assert f"{folder}: no translations from 'en' into 'fr'; languages there: gettext" in line

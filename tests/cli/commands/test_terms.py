@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import CommandLine, one_error
+from project_trees import catalogue, write_tree
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.cli.main import run
@@ -54,6 +55,18 @@ def test_a_glossary_is_found_that_translation_reads(
     assert {row[0]: row[2] for row in rows}["device"] == "18"
     printed = dragoman("terms", corpus, "--quiet")
     assert printed.out == output.read_text("utf-8") and printed.err == ""
+
+
+def test_terms_of_a_project(dragoman: CommandLine, tmp_path: Path) -> None:
+    """Its folder is no MODEL, even before other files."""
+    strings = {f"{s} ({n})": f"{t} ({n})" for n in "abcdef" for s, t in PAIRS}
+    folder = write_tree(tmp_path, {"locale/de/LC_MESSAGES/app.po": catalogue(strings)})
+    more = write_tree(tmp_path / "more", {"po/de.po": catalogue({"One more": "Noch eins"})})
+    for files, pairs in (([folder / "locale"], 36), ([folder / "locale", more], 37)):
+        outcome = dragoman("terms", *files, "--source", "en", "--target", "de")
+        assert outcome.code == 0, outcome.err
+        assert f"from {pairs} pairs" in outcome.err
+        assert "access point\tZugangspunkt" in outcome.out
 
 
 def test_a_glossary_is_utf_8_whatever_the_encoding_of_the_terminal(

@@ -10,6 +10,7 @@ import pytest
 import torch
 import yaml
 from command_line import CommandLine, one_error
+from project_trees import STRINGS, keyed, layouts, write_tree
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import InterruptedRunError
@@ -173,6 +174,26 @@ def test_text_in_the_wrong_language_is_refused_unless_confirmed(
     assert "repeat the command" in one_error(confirmed, 130), "training begins"
     assert "note: text/domain.jsonl: 100% of the target lines" in confirmed.err
     assert digests(trained) == before, "the original is untouched"
+
+
+@pytest.mark.usefixtures("stopped")
+def test_the_translations_of_a_project(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    """Its languages are those of the model; each layout is a part."""
+    files = layouts()
+    folder = write_tree(tmp_path / "project", files["po-files"] | files["json-files"])
+    run = tmp_path / "run"
+    outcome = dragoman("adapt", trained, folder, "--run", run, "--any-language")
+    assert "repeat the command" in one_error(outcome, 130)
+    for number in (1, 2):
+        lines = (run / "text" / f"domain-{number}.jsonl").read_text("utf-8").splitlines()
+        assert [tuple(json.loads(line).values())[:2] for line in lines] == list(STRINGS.items())
+    several = dragoman("adapt", trained, folder, "--source", "en", "--target", "de,fr")
+    assert "from 'en' into 'fr'" in one_error(several, 3)
+    write_tree(folder, {"locales/fr/app.json": keyed(STRINGS)})
+    several = dragoman("adapt", trained, folder, "--source", "en", "--target", "de,fr")
+    assert "--target: an adaptation is for one language" in one_error(several, 2)
 
 
 def test_from_a_recipe_with_data_alone(

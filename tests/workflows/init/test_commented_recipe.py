@@ -29,6 +29,7 @@ from dragoman.workflows.init.commented_recipe import (
     notes_of,
     values_of,
 )
+from dragoman.workflows.init.survey import Survey
 
 
 def chosen_for(
@@ -42,7 +43,7 @@ def chosen_for(
 ) -> Chosen:
     text, sample = facts(pairs, target_script=script), pieces(pairs)
     step_tokens = choose_step(text, sample, size, speed, minutes)
-    parts = (
+    train, dev, test = (
         CorpusPart(path=f"{place}/{name}.tsv", source="en", target="no")
         for name in ("train", "dev", "test")
     )
@@ -54,8 +55,9 @@ def chosen_for(
         speed,
         "cpu",
         tokenizer,
-        Parts(*parts),
+        Parts([train], {"dev": dev}, {"test": test}),
         was_split=True,
+        survey=Survey(),
     )
 
 

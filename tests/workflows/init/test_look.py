@@ -33,10 +33,10 @@ def test_blocks_of_neighbours_without_leakage(tmp_path: Path) -> None:
     pairs[::20] = [("Yes  please" if n % 2 else "yes please", f"Ja {n}") for n in range(45)]
     pairs[10::20] = [(f"No {n}", "Nein" if n % 2 else "nein") for n in range(45)]
     part = corpus(tmp_path, pairs)
-    dev, test = hold_out(part, dev=None, test=None)
+    dev, test = hold_out([part], dev=None, test=None)
     train: list[Pair] = []
-    facts, sample = look_at(part, ("en", "de"), [dev, test], train.append)
-    assert (dev, test) == hold_out(part, dev=None, test=None)
+    facts, sample = look_at([part], ("en", "de"), [dev, test], train.append)
+    assert (dev, test) == hold_out([part], dev=None, test=None)
 
     sets = [dev, test, train]
     for side in ("source", "target"):
@@ -57,11 +57,11 @@ def test_blocks_of_neighbours_without_leakage(tmp_path: Path) -> None:
 def test_a_set_that_is_given_stays_and_is_not_repeated(tmp_path: Path) -> None:
     part = corpus(tmp_path, [(f"line {n}", f"Zeile {n}") for n in range(200)])
     given_set = [Pair(f"line {n}", f"Zeile {n}", n + 2) for n in range(60, 120)]
-    dev, test = hold_out(part, dev=given_set, test=None)
+    dev, test = hold_out([part], dev=given_set, test=None)
     assert dev is given_set
     assert test
     assert not {pair.source for pair in dev} & {pair.source for pair in test}
-    test_too, kept = hold_out(part, dev=None, test=given_set)
+    test_too, kept = hold_out([part], dev=None, test=given_set)
     assert kept is given_set
     assert not {pair.source for pair in test_too} & {pair.source for pair in kept}
 
@@ -69,4 +69,4 @@ def test_a_set_that_is_given_stays_and_is_not_repeated(tmp_path: Path) -> None:
 def test_too_small_a_text(tmp_path: Path) -> None:
     part = corpus(tmp_path, [("a b", "c d")] * 500)
     with pytest.raises(DataError, match="1 of 500 pairs"):
-        hold_out(part, dev=None, test=None)
+        hold_out([part], dev=None, test=None)

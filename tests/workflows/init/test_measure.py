@@ -27,7 +27,7 @@ def test_bytes_spell_what_the_text_lacks_of_the_held_out_sets(
     text = "".join(f"{line}\t{line}\n" for line in lines)
     (tmp_path / "text.tsv").write_text(f"en\tde\n{text}")
     part = CorpusPart(path=str(tmp_path / "text.tsv"), source="en", target="de")
-    facts, sample = look_at(part, ("en", "de"), [[], []])
+    facts, sample = look_at([part], ("en", "de"), [[], []])
     held_out = [lines[0], lines[1]]
     held_out[side] += added
     pairs = [Pair(lines[5], lines[6], 1), Pair(held_out[0], held_out[1], 2)]
@@ -62,7 +62,7 @@ def _looked_at(lines: list[str], folder: Path) -> tuple[Facts, list[Pair]]:
     text = "".join(f"{line}\t{line[::-1]}!\n" for line in lines)
     (folder / "text.tsv").write_text(f"en\tde\n{text}")
     part = CorpusPart(path=str(folder / "text.tsv"), source="en", target="de")
-    return look_at(part, ("en", "de"), [[], []])
+    return look_at([part], ("en", "de"), [[], []])
 
 
 def test_lines_that_are_all_too_long_are_told() -> None:

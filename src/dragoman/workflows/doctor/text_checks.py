@@ -140,7 +140,8 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis
     if report.read:
         yield from _check_cleaning(report)
         sets = "dev, test or held-out" if config.data.held_out else "dev or test"
-        yield from _check_leakage(report, sets)
+        reads_folders = any(part.file_format.is_folder for part in config.data.train)
+        yield from _check_leakage(report, sets, reads_folders=reads_folders)
 
 
 def _check_cleaning(report: CleaningReport) -> Iterator[Diagnosis]:
@@ -158,7 +159,10 @@ def _check_cleaning(report: CleaningReport) -> Iterator[Diagnosis]:
         yield ok("train", text)
 
 
-def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Diagnosis]:
+def _check_leakage(
+    report: CleaningReport, sets: str, *, reads_folders: bool
+) -> Iterator[Diagnosis]:
+    """Check that no dev or test pair is trained on; those split off a folder remain in it."""
     dropped = report.dropped("held out")
     kept = sum(
         part.noted["held out, kept"].count
@@ -171,6 +175,8 @@ def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Diagnosis]:
             f"{kept:,} training pairs repeat a {sets} sentence and are trained on: scores "
             "will look better than the model is; set data.cleaning.keep_held_out: false",
         )
+    elif dropped and reads_folders:
+        yield ok("leakage", f"{dropped:,} pairs repeat a {sets} sentence and are left out")
     elif dropped:
         yield warning(
             "leakage",

@@ -130,6 +130,10 @@ def part_values(part: CorpusPart, folder: Path) -> dict[str, Any]:
     values = part.model_dump(exclude_none=True, exclude_defaults=True)
     for key in ("path",) if part.path is not None else ("source", "target"):
         values[key] = path_from(values[key], folder)
+    if part.transforms:
+        values["transforms"] = [
+            {"kind": one.kind, **one.model_dump(exclude_defaults=True)} for one in part.transforms
+        ]
     return values
 
 
@@ -152,7 +156,6 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "vocabulary.joint": _about_scripts(facts),
         "vocabulary.byte_fallback": _about_bytes(chosen),
         "vocabulary.character_coverage": "the rarest characters are spelt in bytes",
-        "vocabulary.balance": "some target languages have much less text than others",
         "vocabulary.sampling": "BPE-dropout: every epoch splits words differently; 0 turns it off",
         "model": _about_size(chosen),
         "model.dropout": f"for {plan.epochs:.1f} epochs; use more (0.3) if the dev "
@@ -171,6 +174,8 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
         "evaluation.bleu_tokenize": about_tokenizer(chosen.facts, chosen.tokenizer),
     }
+    if chosen.vocabulary.balance is not None:
+        notes["vocabulary.balance"] = "some target languages have much less text than others"
     if note := about_folders(chosen.parts, chosen.survey):
         notes["data.train"] = note
     if pieces.dev_tokens:

@@ -100,34 +100,49 @@ def _divided(materials: Sequence[Material], place: Path | None, folder: Path | N
         ]
     )
     sets = _held_out_sets(materials)
-    parts = Parts([part for one in materials for part in one.train], {}, {})
-    split_off = 0
-    for one, (dev, test) in zip(materials, sets, strict=True):
-        for name, pairs, given in (("dev", dev, one.dev), ("test", test, one.test)):
-            key = name if len(materials) == 1 else f"{one.source_language}-{one.target_language}"
-            if given is None:
-                assert place is not None
-                assert folder is not None
-                split_off += len(pairs)
-                file = f"{name}.tsv" if len(materials) == 1 else f"{name}.{key}.tsv"
-                _write_pairs(place / file, pairs, one)
-                given = _written(folder / file, one)  # noqa: PLW2901
-            getattr(parts, name)[key] = given
+    parts, split_off = _placed(materials, sets, place, folder)
     languages = _languages(materials)
-    held_out = [pairs for both in sets for pairs in both]
+    dev, test = ([pair for both in sets for pair in both[at]] for at in (0, 1))
     if place is not None and folder is not None and _is_copied(parts.train):
         with FORMATS["tsv"].write([place / "train.tsv"], languages) as add:
-            facts, sample = look_at(parts.train, languages, held_out, add)
+            facts, sample = look_at(parts.train, languages, [dev, test], add)
         parts.train[:] = [_written(folder / "train.tsv", materials[0])]
     else:
-        facts, sample = look_at(parts.train, languages, held_out)
+        facts, sample = look_at(parts.train, languages, [dev, test])
     _check_not_empty(name_of(materials[0].train), facts)
     # The held-out pairs also occur in the text. Only repetitions of them are lost.
     dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - split_off}
     counts = {why: n for why, n in dropped.items() if n > 0}
-    dev, test = ([pair for both in sets for pair in both[at]] for at in (0, 1))
-    facts = replace(facts, dropped=counts, dev_pairs=len(dev), test_pairs=len(test))
-    return InitialText(facts, sample, dev, test, parts, survey)
+    return InitialText(replace(facts, dropped=counts), sample, dev, test, parts, survey)
+
+
+def _placed(
+    materials: Sequence[Material],
+    sets: Sequence[tuple[list[Pair], list[Pair]]],
+    place: Path | None,
+    folder: Path | None,
+) -> tuple[Parts, int]:
+    """The parts with all sets, of which those are written that were not given, and their pairs."""
+    held_out: dict[str, dict[str, CorpusPart]] = {"dev": {}, "test": {}}
+    written = 0
+    for one, both in zip(materials, sets, strict=True):
+        for name, pairs, given in zip(held_out, both, (one.dev, one.test), strict=True):
+            key, file = name, f"{name}.tsv"
+            if len(materials) > 1:
+                key = f"{one.source_language}-{one.target_language}"
+                file = f"{name}.{key}.tsv"
+            if given is not None:
+                held_out[name][key] = given
+                continue
+            assert place is not None
+            assert folder is not None
+            with FORMATS["tsv"].write([place / file], _languages([one])) as add:
+                for pair in pairs:
+                    add(pair)
+            held_out[name][key] = _written(folder / file, one)
+            written += len(pairs)
+    train = [part for one in materials for part in one.train]
+    return Parts(train, held_out["dev"], held_out["test"]), written
 
 
 def _held_out_sets(materials: Sequence[Material]) -> list[tuple[list[Pair], list[Pair]]]:
@@ -142,12 +157,6 @@ def _held_out_sets(materials: Sequence[Material]) -> list[tuple[list[Pair], list
 
 def _is_copied(train: Sequence[CorpusPart]) -> bool:
     return len(train) == 1 and not train[0].file_format.is_folder
-
-
-def _write_pairs(path: Path, pairs: Sequence[Pair], material: Material) -> None:
-    with FORMATS["tsv"].write([path], _languages([material])) as add:
-        for pair in pairs:
-            add(pair)
 
 
 def _written(path: Path, material: Material) -> CorpusPart:

@@ -38,8 +38,9 @@ class FoundPart:
 
     def __str__(self) -> str:
         files = "1 file" if self.files == 1 else f"{self.files:,} files"
+        pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         left = f" ({self.unreviewed:,} unreviewed left out)" if self.unreviewed else ""
-        return f"{self.part.direction.name}, {self.title}: {files}, {self.pairs:,} pairs{left}"
+        return f"{self.part.direction.name}, {self.title}: {files}, {pairs}{left}"
 
     def to_json(self) -> dict[str, Any]:
         """For ``--json``."""

@@ -24,7 +24,6 @@ from dragoman.text.string_files.android_entries import android_entries
 from dragoman.text.string_files.apple_entries import apple_entries, apple_plural_entries
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import Key, KeyedString
-from dragoman.text.string_files.yaml_entries import yaml_entries
 
 _LARGEST = 2**28
 """Maximum bytes of a file, which is held in memory."""
@@ -72,13 +71,20 @@ class JsonProject(KeyedFiles):
     readers: ClassVar = {".json": json_entries, ".arb": json_entries}
 
 
+def _yaml_entries(content: bytes) -> list[KeyedString]:
+    # Here, because --help lists the formats, and must not wait for YAML.
+    from dragoman.text.string_files.yaml_entries import yaml_entries
+
+    return yaml_entries(content)
+
+
 class YamlProject(KeyedFiles):
     """Strings in YAML, as Rails has them."""
 
     name = "yaml-files"
     title = "YAML files"
     examples = "config/locales/LANGUAGE.yml"
-    readers: ClassVar = {".yml": yaml_entries, ".yaml": yaml_entries}
+    readers: ClassVar = {".yml": _yaml_entries, ".yaml": _yaml_entries}
 
 
 class AndroidProject(KeyedFiles):
