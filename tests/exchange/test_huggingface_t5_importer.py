@@ -21,6 +21,7 @@ from dragoman.exchange.importing import import_model, importer_of
 from dragoman.exchange.interface import ForeignModel
 from dragoman.exchange.trimming import Trimming, trimmed
 from dragoman.models import TransformerConfig
+from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.examples import Direction
 from dragoman.text.vocabularies import BOS, EOS, UNK
 
@@ -321,6 +322,17 @@ class TestSpecialCases:
 
 
 class TestUse:
+    def test_a_domain_takes_the_tags_of_its_target(self, tmp_path: Path) -> None:
+        """The source may be any language."""
+        made = madlad(tmp_path / "m")
+        import_model(made.folder, tmp_path / "ours")
+        parent = ParentModel.open(tmp_path / "ours")
+        found = parent.direction_for(("en", "de"), "corrections.tsv")
+        assert (found.name, found.tags) == ("source-de", ("<text:_>", "<2de>"))
+        assert parent.nearest_direction(found) == found
+        with pytest.raises(ConfigError, match=r"corrections\.tsv: en-fr, and "):
+            parent.direction_for(("en", "fr"), "corrections.tsv")
+
     def test_trimmed_to_languages(self, tmp_path: Path) -> None:
         made = madlad(tmp_path / "m")
         text = tmp_path / "text"

@@ -12,7 +12,12 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.wording import named
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.directions import direction_by_names, own_name, target_languages
+from dragoman.saved.directions import (
+    NAMELESS,
+    direction_by_names,
+    own_name,
+    target_languages,
+)
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.weights import weights_digest
@@ -22,7 +27,6 @@ from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, related_languages, spelling
 from dragoman.text.vocabularies import Vocabularies
 
-_UNNAMED = {"source", "target"}
 _EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")
 
 
@@ -86,12 +90,13 @@ class ParentModel:
         if self.config.names_source:
             raise ConfigError(f"{where}: {self._lacking(languages)}")
         known = self.directions
-        wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"
-        for own in known:
-            if (spelling(own.source_language), spelling(own.target_language)) == wanted:
-                return own
+        source, target = map(spelling, languages)  # a server's corrections are of "pt-br"
+        for wanted in ((source, target), (NAMELESS[0], target)):  # an unnamed source may be any
+            for own in known:
+                if (spelling(own.source_language), spelling(own.target_language)) == wanted:
+                    return own
         if len({(own.source_language, own.target_language) for own in known}) == 1:
-            unnamed = _UNNAMED & {known[0].source_language, known[0].target_language}
+            unnamed = set(NAMELESS) & {known[0].source_language, known[0].target_language}
             if unnamed or not all(map(is_language_tag, languages)):
                 return known[0]
         raise ConfigError(
