@@ -37,6 +37,7 @@ def save(path: Path, **values: Any) -> Path:
         ({}, 1279),
         ({"norm": "pre", "positions": "learned", "embeddings": "separate", "max_positions": 9}, 8),
         ({"activation": "swish", "attention_bias": True, "output_bias": True}, 1279),
+        ({"normalize_embeddings": True, "positions": "learned", "max_positions": 9}, 8),
         ({"positions": "rotary", "begin": "zeros"}, None),
     ],
 )

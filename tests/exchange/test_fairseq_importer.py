@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from argparse import Namespace
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from imported_models import MODELS
-from numbered_cases import cases, largest_gap, same_texts, source_ids, starts_silently
+from imported_models import MODELS, built, logits
+from numbered_cases import cases, largest_gap, pieces, same_texts, source_ids, starts_silently
+from torch import nn
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importing import import_model, importer_from, importer_of
@@ -85,6 +87,55 @@ def changed(tmp_path: Path, change: Callable[[dict[str, Any]], None], name: str 
     change(checkpoint)
     torch.save(checkpoint, folder / "model.pt")
     return folder
+
+
+def test_normalised_embeddings_are_those_of_mbart(tmp_path: Path) -> None:
+    """Hugging Face's MBart is a port of fairseq's, with the same names of weights."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(5)
+
+    def normalise(checkpoint: dict[str, Any]) -> None:
+        for side, part in product(("encoder", "decoder"), ("weight", "bias")):
+            checkpoint["model"][f"{side}.layernorm_embedding.{part}"] = torch.randn(12)
+
+    folder = changed(tmp_path, normalise, "sentencepiece")
+    weights = read_pickled(folder / "model.pt")["model"]
+    sizes = {
+        f"{side}_{name}": value
+        for side, layers in (("encoder", 1), ("decoder", 1))
+        for name, value in (("layers", layers), ("ffn_dim", 14), ("attention_heads", 2))
+    }
+    config = transformers.MBartConfig(
+        vocab_size=len(weights["decoder.embed_tokens.weight"]), d_model=12, **sizes,
+        max_position_embeddings=len(weights["decoder.embed_positions.weight"]) - 2,
+        activation_function="gelu", tie_word_embeddings=False,
+    )  # fmt: skip
+    theirs = transformers.MBartForConditionalGeneration(config).eval()
+    encoder = theirs.model.encoder
+    for name in ("embed_tokens", "embed_positions"):
+        getattr(encoder, name).weight = nn.Parameter(weights[f"encoder.{name}.weight"])
+    named = {f"model.{name}": tensor for name, tensor in weights.items() if "version" not in name}
+    named["lm_head.weight"] = named.pop("model.decoder.output_projection.weight")
+    missing, unexpected = theirs.load_state_dict(named, strict=False)
+    assert not unexpected
+    assert set(missing) <= {"model.shared.weight", "final_logits_bias"}
+    found = read(folder)
+    model, sides = built(found), found.vocabularies
+    names = numbers(folder, "en"), numbers(folder, "de")
+    for case in cases(folder)[:4]:
+        ours = sides.source.encode(case["text"])
+        ids = torch.tensor([source_ids(found, case["text"], names[0])])
+        written = {piece: names[1][piece] for _, piece in pieces(sides.target) if piece in names[1]}
+        target = [i for i in case["target"] if i > 3]
+        pieces_there = {i: piece for piece, i in written.items()}
+        inputs = sides.target.ids(pieces_there[i] for i in target)
+        with torch.inference_mode():
+            expected = theirs(ids, decoder_input_ids=torch.tensor([[2, *target]])).logits[0]
+        scores = logits(model, ours, inputs)
+        columns = sides.target.ids(written), list(written.values())
+        torch.testing.assert_close(
+            scores[:, columns[0]], expected[:, columns[1]], atol=1e-4, rtol=1e-4
+        )
 
 
 def as_in_version_0_6(checkpoint: dict[str, Any]) -> None:
@@ -166,7 +217,11 @@ def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
             DataError,
             "activation_fn: a tensor is no",
         ),
-        (add_weight("encoder.layernorm_embedding.weight"), ConfigError, "layernorm_embedding"),
+        (
+            add_weight("encoder.layernorm_embedding.weight"),
+            ConfigError,
+            "only one of encoder and decoder normalises embeddings",
+        ),
         (add_weight("encoder.layer_norm.weight"), ConfigError, "only one of encoder and decoder"),
         (lambda one: one.pop("model"), DataError, "no checkpoint of fairseq"),
         (lambda one: one.update(cfg=None), DataError, "neither 'args' nor 'cfg'"),

@@ -212,6 +212,7 @@ class CTranslate2Transformer(ForeignTransformer):
             "norm_epsilon": usual if self.epsilon is None else self.epsilon,
             "final_norm": None if ends[0] == pre else ends[0],
             "scale_embeddings": self._scaled(d_model),
+            "normalize_embeddings": self.normalizes_embeddings(),
             "source_end": self.source_end,
         }
 

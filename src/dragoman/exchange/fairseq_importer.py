@@ -254,6 +254,7 @@ class _FairseqTransformer(ForeignTransformer):
             "norm": norm,
             "final_norm": self._ends_normalised(norm),
             "scale_embeddings": not options.of_type("no_scale_embedding", bool, False),
+            "normalize_embeddings": self.normalizes_embeddings(),
             "dropout": options.of_type("dropout", float, 0.1),
             "attention_dropout": options.of_type("attention_dropout", float, 0.0),
             "feed_forward_dropout": options.of_type("activation_dropout", float, relu_dropout),

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights
 from dragoman.exchange.interface import ForeignModel, Languages
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
@@ -259,6 +259,17 @@ class ForeignTransformer(ABC):
     def zero_start(self) -> bool:
         """Whether outputs begin with a vector of zeros in place of a piece's."""
         return False
+
+    def normalizes_embeddings(self) -> bool:
+        """Whether sums of embedding and position are normalised, which the weights tell."""
+        names = [f"{self.names.embedding_norm.format(side=side)}.weight" for side in SIDES]
+        there = [name in self.weights for name in names]
+        if there[0] != there[1]:
+            raise ConfigError(
+                f"{self.weights.where}: only one of encoder and decoder normalises embeddings, "
+                "which no family here can express"
+            )
+        return there[0]
 
     def positions(self, d_model: int) -> Positions:
         """Positions; the paper's by default."""

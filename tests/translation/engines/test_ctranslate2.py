@@ -306,7 +306,6 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
         {"window": 3},
         {"mixture": {"experts": 4}},
         {"final_norm": True},
-        {"normalize_embeddings": True},
     ],
 )
 def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_path: Path) -> None:

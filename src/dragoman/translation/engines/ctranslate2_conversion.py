@@ -64,6 +64,7 @@ KNOWN: Known = {
     "model.timescales": None,
     "model.first_position": None,
     "model.scale_embeddings": None,
+    "model.normalize_embeddings": None,
     "model.output_bias": None,
     "model.embeddings": None,
     "model.source_end": None,
@@ -174,6 +175,8 @@ def _weights(model: Transformer) -> Any:
         part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         part.weight = _array(embedding.weight)
         side.scale_embeddings = config.embedding.scale_embeddings
+        if config.embedding.normalize_embeddings:
+            _norm(side.layernorm_embedding, embedding.norm)
         positions: Any = embedding.positions
         if positions is not None:
             table = (
@@ -210,6 +213,7 @@ def _empty(config: TransformerConfig) -> Any:
         "num_heads": config.multi_head.heads,
         "pre_norm": config.residual.norm == "pre",
         "activation": _ACTIVATIONS[config.feed_forward.activation],
+        "layernorm_embedding": config.embedding.normalize_embeddings,
     }
     if config.positional_encoding.positions == "rotary":
         options["rotary_dim"] = 0  # all of a head, in pairs of neighbours as ours
