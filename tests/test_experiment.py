@@ -43,7 +43,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.line_translator import LineTranslator
-from dragoman.validation import Validation, figures, read_share
+from dragoman.validation import Evaluated, Validation, figures, read_share
 
 CPU = World(0, 1, torch.device("cpu"))
 LOSSES = {"loss", "perplexity"}
@@ -518,11 +518,11 @@ def test_scoring_at_the_end_is_done_where_training_was(
     train(experiment)
     devices = []
 
-    def report(self: Validation, model: TranslationModel) -> dict[str, float]:
+    def evaluate(self: Validation, model: TranslationModel) -> Evaluated:
         devices.append(next(model.parameters()).device.type)
-        return {"loss": 1.0}
+        return Evaluated({"loss": 1.0}, None)
 
-    monkeypatch.setattr(Validation, "report", report)
+    monkeypatch.setattr(Validation, "evaluate", evaluate)
     elsewhere = World(0, 1, torch.device("meta"))  # a device that every machine has
     experiment.finish(experiment.prepare().vocabularies, elsewhere)
     assert devices == ["meta", "meta"]
@@ -536,9 +536,9 @@ def test_weights_between_two_checkpoints_become_the_model_and_say_so(
     newest = checkpoints(experiment.run)[-1]
     half = {name: one / 2 for name, one in read_tensors(newest / WEIGHTS_FILE).items()}
 
-    monkeypatch.setattr("dragoman.run.finishing.step_outside", lambda *_: step_of(newest))
+    monkeypatch.setattr("dragoman.run.model_choice.step_outside", lambda *_: step_of(newest))
     monkeypatch.setattr(
-        "dragoman.run.finishing.best_between",
+        "dragoman.run.model_choice.best_between",
         lambda *args: Between(0.5, half, args[-1](half, what="half")),
     )
     experiment.finish(experiment.prepare().vocabularies, ALONE)
@@ -556,16 +556,17 @@ def test_all_processes_score_the_checkpoints_that_the_leading_one_chose(
     vocabularies = experiment.prepare().vocabularies
     here = threading.local()
     monkeypatch.setattr(
-        "dragoman.run.finishing.chosen_checkpoints",
+        "dragoman.run.model_choice.chosen_checkpoints",
         lambda run, count, *metric: chosen_checkpoints(
             run, count if here.rank == 0 else 1, *metric
         ),
     )
 
-    def report(self: Validation, model: TranslationModel) -> dict[str, float]:
-        return {"loss": sum(float(weight.detach().double().sum()) for weight in model.parameters())}
+    def evaluate(self: Validation, model: TranslationModel) -> Evaluated:
+        total = sum(float(weight.detach().double().sum()) for weight in model.parameters())
+        return Evaluated({"loss": total}, None)
 
-    monkeypatch.setattr(Validation, "report", report)
+    monkeypatch.setattr(Validation, "evaluate", evaluate)
 
     def work(world: World) -> Any:
         here.rank = world.rank

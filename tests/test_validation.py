@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
+from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.validation import Validation, figures
 
@@ -62,6 +64,11 @@ def model(vocabularies: Vocabularies) -> TranslationModel:
 def make(part: CorpusPart, vocabularies: Vocabularies, world: World, **values: Any) -> Validation:
     evaluation = EvaluationConfig.model_validate({"metrics": ["bleu", "chrf"], **values})
     return Validation(part, vocabularies, SEARCH, evaluation, world)
+
+
+def writing(texts: list[str]) -> Callable[..., Iterator[list[Translation]]]:
+    """A search that finds these translations."""
+    return lambda *_, nbest: ([Translation(text, 0.0, 0.0, [], True)] for text in texts)
 
 
 def test_references_that_a_metric_cannot_read_are_refused_before_training(
@@ -166,7 +173,7 @@ def test_the_rate_of_output_in_the_wrong_language(
     pytest.importorskip("py3langid", exc_type=ImportError)
     english = ["The old dog is looking at the cat in the garden."] * (SENTENCES - 2)
     german = ["Der alte Hund sieht die Katze im Garten."] * 2
-    monkeypatch.setattr(Translator, "translate", lambda *_: english + german)
+    monkeypatch.setattr(Translator, "stream_nbest", writing(english + german))
     metrics = {"metrics": ["wrong_language"], "candidate_languages": ["en", "de"]}
     for language, rate in (("en", 25.0), ("de", 75.0)):
         validation = make(part, vocabularies, ALONE, language=language, **metrics)
@@ -183,7 +190,7 @@ def test_what_a_source_is_owed_is_neither_its_tags_nor_its_context(
     (tmp_path / "terms.tsv").write_text("euros\tEuro\n")
     values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de", "tags": ("<ui>",)}
     part = CorpusPart(**values, context=ContextConfig(separator="<sep>"))
-    monkeypatch.setattr(Translator, "translate", lambda *_: ["{n} von 5 Euro", "Tag"])
+    monkeypatch.setattr(Translator, "stream_nbest", writing(["{n} von 5 Euro", "Tag"]))
     metrics = ["terms", "placeholders", "numbers"]
     options = {"metrics": metrics, "glossary": str(tmp_path / "terms.tsv")}
     validation = make(part, vocabularies, ALONE, **options)
@@ -218,3 +225,28 @@ def test_masked_text_with_nothing_to_predict_is_refused_before_training(
     else:
         with pytest.raises(DataError, match=r"dev.txt.*: nothing to predict: .*; give it text"):
             dev.check_lengths(model)
+
+
+@pytest.mark.parametrize(("most", "lines"), [(100, [*range(SENTENCES)]), (3, [0, 2, 5])])
+def test_a_sample_is_scored_with_another_search(
+    most: int,
+    lines: list[int],
+    part: CorpusPart,
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+) -> None:
+    alone = make(part, vocabularies, ALONE)
+    assert alone.sources is not None
+    sources = [alone.sources[line] for line in lines]
+    translator = Translator([model], vocabularies, SEARCH)
+    found = translator.translate(sources, maximum_length=2)
+    assert found != translator.translate(sources), "they are cut"
+    references = [alone.references[line] for line in lines]
+    expected = metrics.score_corpus(found, [references], EvaluationConfig())
+    figures_by_name = alone.sample_scores(model, most, maximum_length=2)
+    assert figures_by_name == {"bleu": expected[0].value, "chrf": expected[1].value}
+
+    def shared(world: World) -> dict[str, float]:
+        return make(part, vocabularies, world).sample_scores(model, most, maximum_length=2)
+
+    assert all(one.result() == figures_by_name for one in together(2, shared))

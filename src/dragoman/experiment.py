@@ -21,7 +21,7 @@ from dragoman.data.bulk.bulk_preparation import BulkWorkers
 from dragoman.data.grouping import DeviceTokens
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.finishing import finish_run, validation_of
+from dragoman.run.finishing import finish_run
 from dragoman.run.parents import (
     check_parents,
     completed,
@@ -33,6 +33,7 @@ from dragoman.run.parents import (
 from dragoman.run.prepared_text import Prepared, check_positions, open_prepared_run, prepare_run
 from dragoman.run.revision import measuring_digest, revised, with_length_ratio, with_precision
 from dragoman.run.run_directory import begin, claim
+from dragoman.run.set_scoring import validation_of
 from dragoman.run.task_list import run_tasks
 from dragoman.saved.model import (
     CONFIG_FILE,

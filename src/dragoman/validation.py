@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
@@ -42,7 +43,7 @@ from dragoman.text.terms.terminology import counters
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.observers import output_is_constant
-from dragoman.translation.outputs import Scored, total
+from dragoman.translation.outputs import Scored, best_text, total
 from dragoman.translation.preparation import LineFormat
 from dragoman.translation.translator import Translator
 
@@ -56,6 +57,32 @@ section 3.4)."""
 Report = dict[str, Any]
 """Figures of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
 signature."""
+
+
+class Rendered(NamedTuple):
+    """A line of a set with a model's translation."""
+
+    line: int
+    """Its line or entry in the file."""
+    source: str
+    """Without tags and context."""
+    reference: str
+    text: str
+    """The translation."""
+    log_probability: float
+    """Natural logarithm of the translation's probability, including the end symbol."""
+    pieces: int
+    """Pieces of the translation, without the end symbol."""
+    source_pieces: int
+    """Pieces of the source as the model reads it, without the end symbol."""
+
+
+class Evaluated(NamedTuple):
+    """A set, scored."""
+
+    report: Report
+    translations: list[Rendered] | None
+    """In the order of the lines; None if nothing is translated."""
 
 
 class Validation:
@@ -138,14 +165,12 @@ class Validation:
 
     def report(self, model: TranslationModel) -> Report:
         """The same figures, with the signatures of metrics."""
-        translator = Translator(
-            [model],
-            self._vocabularies,
-            self._search,
-            context=self._context,
-            inline_tags=self._inline_tags,
-        )
-        shares = self._shares()
+        return self.evaluate(model).report
+
+    def evaluate(self, model: TranslationModel) -> Evaluated:
+        """The report, and the translations that were scored for it."""
+        translator = self._translator(model)
+        shares = self._shares(range(len(self.references)))
         found = self._world.gather(lambda: self._measure(translator, shares[self._world.rank]))
         # In the order of the lines, so that figures do not depend on the number of processes.
         scored = _in_order(shares, [part["scored"] for part in found])
@@ -157,18 +182,60 @@ class Validation:
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),
         }
-        if self._evaluation.metrics:
-            report |= self._score(_in_order(shares, [part["hypotheses"] for part in found]))
-        return report
+        if not self._evaluation.metrics:
+            return Evaluated(report, None)
+        searched = _in_order(shares, [part["searched"] for part in found])
+        report |= self._score([text for text, *_ in searched])
+        return Evaluated(report, self._rendered(searched))
 
-    def _shares(self) -> list[list[int]]:
-        """Indices of the sentences of each process: equal in number and similar in length."""
+    def _rendered(self, searched: Sequence[tuple[str, float, int]]) -> list[Rendered] | None:
+        """The lines with translations, their log-probabilities and pieces."""
+        if self.sources is None or self._source_side is None:
+            return None
+        lengths = map(len, self._vocabularies.source.encode_batch(self.sources))
+        return [
+            Rendered(pair.line, own, pair.target, *result, length)
+            for pair, own, result, length in zip(
+                self._pairs, self._source_side.lines, searched, lengths, strict=True
+            )
+        ]
+
+    def sample_scores(self, model: TranslationModel, most: int, **options: Any) -> dict[str, float]:
+        """The metrics on ``most`` lines, at even distances, with other settings of search."""
+        translator, count = self._translator(model), len(self.references)
+        lines = [number * count // most for number in range(most)] if count > most else range(count)
+        shares = self._shares(lines)
+
+        def work() -> list[str]:
+            sources = self._sources(translator, shares[self._world.rank])
+            assert sources is not None, "a language model is not searched with"
+            return translator.translate(sources, **options)
+
+        hypotheses = _in_order(shares, self._world.gather(work))
+        chosen = [[references[line] for line in lines] for references in self._scored_references]
+        side = self._source_side
+        if side is not None:
+            side = replace(side, lines=[side.lines[line] for line in lines])
+        scores = score_corpus(hypotheses, chosen, self._evaluation, side)
+        return {name: one.value for name, one in zip(self._metrics, scores, strict=True)}
+
+    def _translator(self, model: TranslationModel) -> Translator:
+        return Translator(
+            [model],
+            self._vocabularies,
+            self._search,
+            context=self._context,
+            inline_tags=self._inline_tags,
+        )
+
+    def _shares(self, lines: Sequence[int]) -> list[list[int]]:
+        """Some sentences, divided among processes: equal in number and similar in length."""
 
         def characters(number: int) -> int:
             source = self.sources[number] if self.sources is not None else ""
             return len(source) + len(self.references[number])
 
-        by_length = sorted(range(len(self.references)), key=characters)
+        by_length = sorted(lines, key=characters)
         size = self._world.size
         return [sorted(by_length[rank::size]) for rank in range(size)]
 
@@ -178,7 +245,10 @@ class Validation:
         found: dict[str, Any] = {"scored": translator.score(sources, references)}
         if self._evaluation.metrics:
             assert sources is not None, "the configuration ensures it"
-            found["hypotheses"] = translator.translate(sources)
+            best = translator.stream_nbest(sources, nbest=1)
+            found["searched"] = [
+                (best_text(line), line[0].log_probability, len(line[0].pieces)) for line in best
+            ]
         return found
 
     def _sources(self, translator: Translator, numbers: Sequence[int]) -> list[str] | None:

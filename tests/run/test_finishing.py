@@ -12,8 +12,8 @@ from worlds import ALONE
 
 from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.finishing import saved_config, validation_of
 from dragoman.run.revision import plain_values
+from dragoman.run.set_scoring import saved_config, validation_of
 from dragoman.saved.model import CONFIG_FILE, read_config
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.term_annotation import annotation_tags

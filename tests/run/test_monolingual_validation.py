@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dragoman.search import SearchConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.distributed import World
+from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP
 
@@ -69,15 +71,17 @@ def test_a_translation_of_more_pieces_than_the_model_wrote_is_cut(
     loaded = load_model(save_tiny_model(tmp_path / "model", tags=("<2x>", "<2y>")), "cpu")
     made = trips(text_alone(tmp_path, "a b c\n"), loaded.vocabularies, max_source_pieces=9)
     read: list[str] = []
-    translate = Translator.translate
+    stream = Translator.stream_nbest
 
-    def rambling(self: Translator, lines: list[str], **options: Any) -> list[str]:
-        if "maximum_length" in options:  # the way there
-            return ["a b c d e " * 9 for _ in lines]
+    def rambling(self: Translator, lines: list[str], *, maximum_length: int) -> list[str]:
+        return ["a b c d e " * 9 for _ in lines]  # the way there
+
+    def back(self: Translator, lines: list[str], **options: Any) -> Iterator[list[Translation]]:
         read.extend(lines)
-        return translate(self, lines, **options)
+        return stream(self, lines, **options)
 
     monkeypatch.setattr(Translator, "translate", rambling)
+    monkeypatch.setattr(Translator, "stream_nbest", back)
     made.report(loaded.model)
     (source,) = read
     tag, _, text = source.partition(" ")

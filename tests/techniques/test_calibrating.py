@@ -11,15 +11,9 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.criterion import Criterion
-from dragoman.evaluation.logistic import fit_logistic
 from dragoman.saved.calibration import write_calibration
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.calibrating import (
-    FOLDS,
-    calibrate,
-    cross_validated,
-    measure_reliability,
-)
+from dragoman.techniques.calibrating import calibrate, measure_reliability
 from dragoman.translation.translator import Translator
 
 EXACT = Criterion(kind="exact")
@@ -141,25 +135,3 @@ def test_a_language_model_has_none(tmp_path: Path) -> None:
     system = TranslationSystem(models=(path,), device="cpu")
     with pytest.raises(ConfigError, match="lm is a language model"):
         calibrate(system, LINES, LINES, EXACT, name="dev")
-
-
-def test_no_line_judges_itself() -> None:
-    """A fold's probabilities are those of a regression on all others, whatever is in the fold."""
-    rng = np.random.default_rng(2)
-    measured = rng.normal(size=(53, 2))
-    outcomes = (measured[:, 0] + rng.normal(size=53) > 0).astype(np.float64)
-    found = cross_validated(measured, outcomes)
-    first = np.arange(53) * FOLDS // 53 == 0
-    expected = fit_logistic(measured[~first], outcomes[~first]).probabilities(measured[first])
-    assert found[first] == pytest.approx(expected)
-    assert cross_validated(measured, np.where(first, 1 - outcomes, outcomes))[
-        first
-    ] == pytest.approx(expected)
-
-
-def test_a_fold_may_have_all_of_a_kind() -> None:
-    outcomes = np.zeros(40)
-    outcomes[-4:] = 1
-    found = cross_validated(np.arange(40.0)[:, None], outcomes)
-    assert found[-4:].tolist() == [0] * 4
-    assert np.isfinite(found).all()

@@ -94,6 +94,9 @@ training:
   validation_steps: 1000
   patience: 10
 
+finish:
+  calibrate: true
+
 search:
   beam: 4
 

@@ -56,7 +56,7 @@ def contradictions(run: RunDescription) -> Iterator[str]:
         run.training.bounds,
         list(sets),
         run.evaluation.metrics,
-        1 if has_moving_average else run.training.average_checkpoints,
+        1 if has_moving_average else run.training.averaged,
         [name for name, part in sets.items() if part.back_translation],
     )
     yield from _labels_that_do_not_fit(run)

@@ -11,6 +11,7 @@ from dragoman.core.config import Config
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.recipe.finish import USUAL_LENGTH_PENALTIES, FinishConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.back_translated import asking_tags
@@ -107,6 +108,8 @@ class RunDescription(Config):
     """Model family and sizes."""
     training: TrainingConfig = TrainingConfig()
     """How the model is trained."""
+    finish: FinishConfig = FinishConfig()
+    """What is decided when training ends."""
     search: SearchConfig = SearchConfig()
     """Search settings: for validation, tests and, by default, later translation."""
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -224,6 +227,29 @@ class RunDescription(Config):
             return self.search
         one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1}
         return self.search.model_copy(update={**one, "sampling": None, "mbr": None})
+
+    @property
+    def length_penalties(self) -> tuple[float, ...]:
+        """Length penalties to try when training ends, besides that of the section ``search``.
+
+        None are tried where none has an effect: without a beam, for labels and for trees.
+        """
+        search = self.search
+        searched = search.beam > 1 and search.sampling is None and search.mbr is None
+        if not (searched and self.writes_text):
+            return ()
+        given = self.finish.length_penalties
+        if given is None:
+            decides = self.training.average_checkpoints == "dev"
+            given = USUAL_LENGTH_PENALTIES if decides else ()
+        return tuple(dict.fromkeys(one for one in given if one != search.length_penalty))
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether the model translates sources into text: not labels, nor trees."""
+        model = self.model
+        translates = self.training.objective.translates and model.reads_source
+        return translates and not model.writes_labels and self.search.grammar == "any"
 
     def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
         """Keys of the pairs of dev and test sets, removed by cleaning; none of labels."""

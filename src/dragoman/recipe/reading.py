@@ -69,6 +69,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     # The file's own models are absolute by now. --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(_with_models_here(override(whole, list(settings))))
+    values = with_stated_penalty(values)
     return relocated(values, Path(os.path.realpath(path)).parent)
 
 
@@ -140,6 +141,16 @@ def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
     if starts or not components or not isinstance(vocabulary, dict) or "of" in vocabulary:
         return values
     return {**values, "vocabulary": {**vocabulary, "of": next(iter(components.values()))}}
+
+
+def with_stated_penalty(values: dict[str, Any]) -> dict[str, Any]:
+    """Values in which a length penalty that is stated is not compared with others by default."""
+    search, finish = values.get("search"), values.get("finish", {})
+    if not isinstance(search, Mapping) or "length_penalty" not in search:
+        return values
+    if not isinstance(finish, Mapping) or "length_penalties" in finish:
+        return values
+    return {**values, "finish": {**finish, "length_penalties": []}}
 
 
 def component_paths(model: Any) -> dict[str, str]:

@@ -28,7 +28,7 @@ from dragoman.training.distributed import World
 from dragoman.training.objectives import ObjectiveConfig
 from dragoman.training.tasks import SingleStep
 from dragoman.translation.translator import Translator
-from dragoman.validation import ROUND_TRIP, Report, Validation, too_long
+from dragoman.validation import ROUND_TRIP, Evaluated, Validation, too_long
 
 
 class RoundTripValidation(Validation):
@@ -134,25 +134,26 @@ class ObjectiveValidation(Validation):
                 "text that the vocabulary knows"
             )
 
-    def report(self, model: TranslationModel) -> Report:
-        """See :meth:`Validation.report`; ``loss`` is per token that the objective counts."""
+    def evaluate(self, model: TranslationModel) -> Evaluated:
+        """See :meth:`Validation.evaluate`; ``loss`` is per token that the objective counts."""
         found = self._world.gather(lambda: self._totals(model))
         sums = map(sum, zip(*found, strict=True))
         figures = self._objective.figures(dict(zip(self._objective.totals, sums, strict=True)))
         source_language, target_language = self._languages
-        return {
+        report = {
             "source_language": source_language,
             "target_language": target_language,
             "loss": figures["loss"],
             "perplexity": figures["perplexity"],
         }
+        return Evaluated(report, None)
 
     def _totals(self, model: TranslationModel) -> list[float]:
         names, device = self._objective.totals, next(model.parameters()).device
         sums = torch.zeros(len(names), dtype=torch.float64, device=device)
         model.eval()
         with torch.no_grad():
-            for batch in self._batches(self._shares()[self._world.rank]):
+            for batch in self._batches(self._shares(range(len(self._pairs)))[self._world.rank]):
                 found = self._objective.backward(model, batch.to(device), 1.0)
                 sums += torch.stack([found[name] for name in names]).double()
         totals: list[float] = sums.tolist()

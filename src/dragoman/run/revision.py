@@ -41,6 +41,7 @@ CHANGEABLE = (
     "training.log_steps",
     "training.non_finite_steps",
     "data.processes",
+    "finish",
     "search",
     "evaluation",
 )
@@ -77,6 +78,9 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     """
     where = run / CONFIG_FILE
     before = plain_values(config)
+    stated = {setting.partition("=")[0] for setting in settings}
+    if "search.length_penalty" in stated and "finish.length_penalties" not in stated:
+        settings = [*settings, "finish.length_penalties=[]"]
     values = override(before, list(settings))
     here = from_folder(Path.cwd())  # among changeable settings, only a glossary has a path
     values = {**values, "evaluation": here.of(EvaluationConfig, values["evaluation"])}

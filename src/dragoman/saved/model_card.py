@@ -94,6 +94,10 @@ class TrainingFacts:
     """Precision of the matrix products in training."""
     max_pieces: int | None = None
     """Longest side of a training pair, in pieces; None if not applicable."""
+    choice: str = ""
+    """How the dev sets chose the weights, in sentences; "" if the recipe decided."""
+    confidence: str = ""
+    """What confidence was calibrated on, a sentence; "" if it was not."""
 
 
 def model_card(
@@ -121,7 +125,7 @@ def model_card(
     sections = {
         "Use": _use(config),
         "Training text and licence": _text(facts.text, earlier),
-        "Scores": _scores(facts.scores),
+        "Scores": _scores(facts),
         "Cost": _cost(facts),
         "Limits": _limits(config, facts),
         "What it was made from": _quoted(earlier),
@@ -222,7 +226,13 @@ def _taught_by(teacher: TextTeacher) -> str:
     return " ".join(f"translated by {models}{teacher.url}. Terms of use: {terms}".split())
 
 
-def _scores(scores: Iterable[CardScore]) -> str:
+def _scores(facts: TrainingFacts) -> str:
+    """Scores, and what was decided by those of the dev sets."""
+    table = _score_table(facts.scores)
+    return "\n\n".join(text for text in (table, facts.choice, facts.confidence) if text)
+
+
+def _score_table(scores: Iterable[CardScore]) -> str:
     rows = [
         [
             f"{score.data}, {score.metric}",

@@ -201,6 +201,11 @@ def weights_digest(directory: Path) -> str:
     return str(read_metadata(directory / WEIGHTS_FILE).get("digest"))
 
 
+def digest_of_tensors(tensors: Mapping[str, Tensor]) -> str:
+    """The digest that :func:`write_tensors` records with these tensors."""
+    return _digest({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+
+
 def weights_of(model: TranslationModel) -> dict[str, Tensor]:
     """The saved tensors of a model, by name; tied parameters appear once."""
     return {**dict(model.named_parameters()), **fixed_tensors(model)}

@@ -39,6 +39,8 @@ def _selecting() -> list[str]:
     return [*_SELECTING, *added_metrics()]
 
 
+_MEAN_OF = 5
+"""Checkpoints whose mean is a candidate with ``average_checkpoints: dev``."""
 ShardingKind = Literal["none", "state", "gradients", "parameters"]
 
 
@@ -122,14 +124,17 @@ class TrainingConfig(Config):
     """Steps between checkpoints."""
     keep_checkpoints: int = Field(5, ge=1)
     """Number of newest checkpoints to keep; the best one is always kept as well."""
-    average_checkpoints: int = Field(5, ge=0)
+    average_checkpoints: Annotated[int, Field(ge=0)] | Literal["dev"] = "dev"
     """Number of newest checkpoints to average into the model (5 for base, 20 for big in the paper);
-    0 takes the best one."""
+    0 takes the best one. `dev` takes what is best on the dev sets when training ends: the mean of
+    the newest five or the best one (see [the end of a run](runs-and-models.md#the-end-of-a-run)).
+    With `bounds` it takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
     validated and becomes the model, instead of the mean of checkpoints: the newest average, or the
-    best one with `average_checkpoints: 0`. A checkpoint that is used as a model has the weights
-    without it. `null` for no average."""
+    best one with `average_checkpoints: 0`; `average_checkpoints: dev` compares both with the mean
+    of checkpoints. A checkpoint that is used as a model has the weights without it. `null` for no
+    average."""
     best_metric: Annotated[str, OneName(_selecting)] = "bleu"
     """What selects the best checkpoint: a metric on the dev set, or its loss per token; round_trip
     is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
@@ -196,7 +201,7 @@ class TrainingConfig(Config):
                 f"{self.optimizer.kind} needs them whole; set sharding: none"
             )
         yield from self._unfit_parameter_sharding()
-        if self.average_checkpoints > self.keep_checkpoints:
+        if self.averaged > self.keep_checkpoints:
             yield (
                 f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
                 f"{self.keep_checkpoints}; raise the latter"
@@ -245,6 +250,13 @@ class TrainingConfig(Config):
     def _limit(self, name: str) -> float:
         limit: float | None = getattr(self, name)
         return float("inf") if limit is None else limit
+
+    @property
+    def averaged(self) -> int:
+        """Newest checkpoints to average, perhaps as one of several candidates; 0: the best one."""
+        if self.average_checkpoints != "dev":
+            return self.average_checkpoints
+        return 0 if self.bounds else min(_MEAN_OF, self.keep_checkpoints)
 
     @property
     def consolidates(self) -> bool:

@@ -357,7 +357,7 @@ class Trainer:
         progress, bounds = self.progress, self._config.bounds
         if not bounds:
             return True
-        best = None if self._config.average_checkpoints else progress.best
+        best = None if self._config.averaged else progress.best
         best_step = None if best is None else best.step
         progress.watched, warnings = watch(
             progress.watched, bounds, figures, progress.step, best_step

@@ -67,9 +67,14 @@ def measure(hypothesis: Hypothesis, source: int) -> tuple[float, ...]:
 
     ``source`` is the number of pieces of its source, without the end symbol.
     """
-    pieces = len(hypothesis.ids) + 1
+    return measurements(hypothesis.log_probability, len(hypothesis.ids), source)
+
+
+def measurements(log_probability: float, target: int, source: int) -> tuple[float, ...]:
+    """:func:`measure` for a hypothesis of ``target`` pieces, without the end symbol."""
+    pieces = target + 1
     ratio = math.log(pieces / (source + 1))
-    return hypothesis.log_probability / pieces, math.log(pieces), ratio, abs(ratio)
+    return log_probability / pieces, math.log(pieces), ratio, abs(ratio)
 
 
 def conditions_of(opened: OpenSystem) -> Conditions:
@@ -92,6 +97,16 @@ def conditions_of(opened: OpenSystem) -> Conditions:
         system=kept,
         search=_scoring(opened.search),
     )
+
+
+def conditions_of_model(digest: str, search: SearchConfig) -> Conditions:
+    """Conditions of a single model as it is opened by default.
+
+    Args:
+        digest: of its weights.
+        search: the search settings that it is saved with.
+    """
+    return Conditions(weights=(digest,), search=_scoring(search))
 
 
 def _scoring(search: SearchConfig) -> dict[str, Any]:

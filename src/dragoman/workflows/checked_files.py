@@ -19,7 +19,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.checking.findings import (
     FINDING_KINDS,
     KIND_TITLES,
-    Finding,
+    CheckFinding,
     FindingKind,
 )
 from dragoman.translation.checking.line_checks import TranslationChecks, inconsistent
@@ -52,7 +52,7 @@ class LocatedFinding:
     """An error, and the pair that has it."""
 
     pair: CheckedPair
-    finding: Finding
+    finding: CheckFinding
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

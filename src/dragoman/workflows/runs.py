@@ -18,6 +18,7 @@ from dragoman.core.wording import in_shell
 from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.finish_record import read_finish
 from dragoman.run.prepared_text import Prepared
 from dragoman.run.revision import ended_by
 from dragoman.run.run_directory import begin, claim
@@ -28,6 +29,7 @@ from dragoman.training.distributed import World
 from dragoman.training.observers import Observer
 from dragoman.validation import Report, figures, read_scores
 from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, tell, write_line
+from dragoman.workflows.reports.error_tables import finish_text
 from dragoman.workflows.results import print_json
 
 log = logging.getLogger(__name__)
@@ -172,6 +174,8 @@ def conclude_run(
         print_json({**run_values(experiment, report), **(more_values or {})})
         return
     click.echo(scores_table(read_scores(experiment.run)))
+    if text := finish_text(read_finish(experiment.run)):
+        click.echo(f"\n{text}")
     if report is not None:
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
@@ -192,6 +196,7 @@ def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
         "target_tokens": progress.target_tokens,
         "seconds": round(progress.seconds, 3),
         "scores": read_scores(run),
+        **read_finish(run),
     }
 
 

@@ -19,6 +19,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
 from dragoman.models import TransformerConfig
+from dragoman.run.finish_record import read_finish
 from dragoman.run.run_directory import MARKER
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.examples import Direction
@@ -194,7 +195,9 @@ def test_interrupted_and_resumed(
         "target_tokens": read_progress(checkpoints(run)[-1]).target_tokens,
         "seconds": pytest.approx(read_progress(checkpoints(run)[-1]).seconds, abs=1e-3),
         "scores": read_scores(trained),
+        **read_finish(trained),
     }
+    assert {"choice", "confidence", "errors"} == read_finish(trained).keys()
     resumed, whole = (read_tensors(path / "model" / WEIGHTS_FILE) for path in (run, trained))
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 

@@ -6,7 +6,7 @@ import pytest
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.languages import ExpectedLanguage
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.checking.findings import FINDING_KINDS, KIND_TITLES, Finding
+from dragoman.translation.checking.findings import FINDING_KINDS, KIND_TITLES, CheckFinding
 from dragoman.translation.checking.line_checks import (
     TranslationChecks,
     inconsistent,
@@ -140,7 +140,7 @@ def test_one_source_translated_in_several_ways() -> None:
     pairs = [("Save", "Sichern"), ("Save", "Speichern"), ("Save ", "Speichern"), ("Open", "Auf")]
     pairs += [("Save", ""), ("Open", " Auf")]
     message = "the same source is 'Speichern' elsewhere"
-    assert inconsistent(pairs) == {0: Finding("inconsistent", message, (0, 7))}
+    assert inconsistent(pairs) == {0: CheckFinding("inconsistent", message, (0, 7))}
     first = inconsistent([("Save", "Sichern"), ("Save", "Speichern")])
     assert list(first) == [1]
 

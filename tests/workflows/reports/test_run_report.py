@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.experiment import Experiment
+from dragoman.run.finish_record import read_finish
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.formats import Pair
 from dragoman.translation.translator import Translator
@@ -62,7 +63,14 @@ def test_the_report_is_one_whole_file(trained: Path) -> None:
     assert ">Loss (nats per token)</text>" in text
     assert "20 of the 20 sentences of news" in text
     assert "of all 20 sentences of news, by chrF" in text
-    assert len(re.findall(r'<td dir="auto">|<td class="same">', text)) == 3 * (20 + 10)
+    samples, _, errors = text.partition("<h2>Errors")
+    assert len(re.findall(r'<td dir="auto">|<td class="same">', samples)) == 3 * (20 + 10)
+    (found,) = read_finish(trained)["errors"].values()
+    examples = [one for kind in found["kinds"] for one in kind["examples"]]
+    assert examples, "a model of a few steps makes errors"
+    assert errors.count('<td dir="auto">') == 3 * len(examples)
+    for kind in found["kinds"]:
+        assert f"{kind['title']}: {kind['lines']} of {kind['of']} lines" in errors
 
 
 def test_text_cannot_become_markup(trained: Path, tmp_path: Path) -> None:

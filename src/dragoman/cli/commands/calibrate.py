@@ -21,7 +21,7 @@ from dragoman.workflows.results import print_json
 if TYPE_CHECKING:
     from dragoman.evaluation.criterion import Criterion
     from dragoman.saved.system import TranslationSystem
-    from dragoman.techniques.calibrating import MeasuredConfidence
+    from dragoman.translation.calibration_fitting import MeasuredConfidence
     from dragoman.workflows.tuning import DevText
 
 

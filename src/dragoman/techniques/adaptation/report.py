@@ -183,7 +183,7 @@ def measure(
     config = experiment.config
     best = progress.best
     kept, within = progress.step if best is None else best.step, True
-    if progress.watched is not None and (config.training.average_checkpoints or best is None):
+    if progress.watched is not None and (config.training.averaged or best is None):
         within = progress.watched.kept_step is not None
         kept = progress.watched.kept_step or 0
     share = read_share(experiment.run)

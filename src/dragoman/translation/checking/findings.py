@@ -30,7 +30,7 @@ KIND_TITLES: dict[FindingKind, str] = {
     "tags": "tags wrong",
     "urls": "addresses wrong",
     "numbers": "numbers wrong",
-    "terms": "terms not as in the glossary",
+    "terms": "terms translated otherwise",
     "untranslated": "untranslated",
     "wrong_language": "wrong language",
     "repeated": "repeated",
@@ -47,7 +47,7 @@ UNCERTAIN: frozenset[FindingKind] = frozenset(
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """An error in a translation."""
 
     kind: FindingKind

@@ -17,7 +17,7 @@ from dragoman.evaluation.languages import (
 )
 from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.checking.findings import FINDING_KINDS, Finding, FindingKind
+from dragoman.translation.checking.findings import FINDING_KINDS, CheckFinding, FindingKind
 from dragoman.translation.checking.protected_strings import (
     protected_findings,
     without_protected,
@@ -62,7 +62,7 @@ class TranslationChecks:
 
     def findings(
         self, source: str, translation: str, reference: str | None = None
-    ) -> list[Finding]:
+    ) -> list[CheckFinding]:
         """The errors of a translation, the most harmful first.
 
         Args:
@@ -72,7 +72,7 @@ class TranslationChecks:
         found = self._unsorted(normalize(source), normalize(translation), reference)
         return sorted(found, key=lambda one: FINDING_KINDS.index(one.kind))
 
-    def _unsorted(self, source: str, translation: str, reference: str | None) -> list[Finding]:
+    def _unsorted(self, source: str, translation: str, reference: str | None) -> list[CheckFinding]:
         if reference is None:
             return list(self._found(source, translation, self.length_ratio * len(source)))
         reference = normalize(reference)
@@ -86,34 +86,34 @@ class TranslationChecks:
 
     def _found(
         self, source: str, text: str, usual: float, fewest_identical: int = _IDENTICAL_WORDS
-    ) -> Iterator[Finding]:
+    ) -> Iterator[CheckFinding]:
         """Findings in normalised texts; ``usual`` is the expected number of characters."""
         everything = 0, len(text)
         if not text:
             if source:
-                yield Finding("empty", "nothing is written", (0, len(source)), in_source=True)
+                yield CheckFinding("empty", "nothing is written", (0, len(source)), in_source=True)
             return
         yield from protected_findings(source, text)
         yield from self._terms(source, text)
         if source == text and count_words(without_protected(text)) >= fewest_identical:
-            yield Finding("untranslated", "it is the source", everything)
+            yield CheckFinding("untranslated", "it is the source", everything)
         elif self._is_foreign(text):
-            yield Finding("wrong_language", "it is in another language", everything)
+            yield CheckFinding("wrong_language", "it is in another language", everything)
         if (times := repeats(text)) > repeats(source):
-            yield Finding("repeated", f"it repeats itself {times} times", everything)
+            yield CheckFinding("repeated", f"it repeats itself {times} times", everything)
         elif len(text) > TOO_LONG * usual + SLACK:
             message = f"{len(text)} characters where about {usual:.0f} are usual"
-            yield Finding("too_long", message, everything)
+            yield CheckFinding("too_long", message, everything)
         if usual > TOO_LONG * len(text) + SLACK:
             message = f"{len(text)} characters where about {usual:.0f} are usual"
-            yield Finding("too_short", message, everything)
+            yield CheckFinding("too_short", message, everything)
 
-    def _terms(self, source: str, text: str) -> Iterator[Finding]:
+    def _terms(self, source: str, text: str) -> Iterator[CheckFinding]:
         for match in self.glossary.missing(source, text) if self.glossary is not None else ():
             wanted = " or ".join(map(shown, match.term.targets))
             message = f"{shown(match.term.source)} should be {wanted}"
             span = match.start, match.end
-            yield Finding("terms", message, span, in_source=True, text=match.term.source)
+            yield CheckFinding("terms", message, span, in_source=True, text=match.term.source)
 
     def _is_foreign(self, text: str) -> bool:
         words = without_protected(text)
@@ -122,7 +122,7 @@ class TranslationChecks:
         return self.language.misses(words, CLEAR_MARGIN) is True
 
 
-def _identity(finding: Finding) -> tuple[str, bool, str]:
+def _identity(finding: CheckFinding) -> tuple[str, bool, str]:
     """The error, wherever it is in the text."""
     return finding.kind, finding.in_source, finding.text
 
@@ -133,7 +133,7 @@ def usual_length_ratio(pairs: Iterable[tuple[str, str]]) -> float:
     return median(ratios) if ratios else 1.0
 
 
-def inconsistent(pairs: Sequence[tuple[str, str]]) -> dict[int, Finding]:
+def inconsistent(pairs: Sequence[tuple[str, str]]) -> dict[int, CheckFinding]:
     """Translations that differ from the most frequent one of the same source, by their index.
 
     Of equally frequent translations, the first counts.
@@ -143,11 +143,11 @@ def inconsistent(pairs: Sequence[tuple[str, str]]) -> dict[int, Finding]:
         source, text = map(normalize, pair)
         if source and text:
             by_source.setdefault(source, {}).setdefault(text, []).append(index)
-    found: dict[int, Finding] = {}
+    found: dict[int, CheckFinding] = {}
     for translations in by_source.values():
         most = max(translations, key=lambda text: len(translations[text]))
         for text, indices in translations.items():
             message = f"the same source is {shown(most)} elsewhere"
             for index in indices if text != most else ():
-                found[index] = Finding("inconsistent", message, (0, len(text)))
+                found[index] = CheckFinding("inconsistent", message, (0, len(text)))
     return dict(sorted(found.items()))

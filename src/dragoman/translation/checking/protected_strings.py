@@ -11,7 +11,7 @@ from dragoman.core.wording import shown
 from dragoman.text.terms.glossary import unmet
 from dragoman.text.terms.terminology import PROTECTED, ProtectedKind, Terminology
 from dragoman.text.word_edges import Span, longest_apart
-from dragoman.translation.checking.findings import Finding
+from dragoman.translation.checking.findings import CheckFinding, FindingKind
 
 _PATTERNS: Mapping[ProtectedKind, Terminology] = {
     kind: Terminology(protect=(kind,)) for kind in PROTECTED
@@ -31,16 +31,21 @@ class _Protected:
     whole: bool
 
 
-def protected_findings(source: str, translation: str) -> Iterator[Finding]:
+def protected_findings(source: str, translation: str) -> Iterator[CheckFinding]:
     """Protected strings of one normalised text that the other lacks, or has less often."""
     here, there = _protected(source), _protected(translation)
     for one in _lacking(here, translation):
-        yield Finding(one.kind, f"{shown(one.text)} is missing", one.span, True, one.text)
+        yield CheckFinding(one.kind, f"{shown(one.text)} is missing", one.span, True, one.text)
     # A number of the translation may be part of a word of the source, as in "2nd" and "3D".
     apart = [replace(one, whole=one.whole and one.kind != "numbers") for one in there]
     for one in _lacking(apart, source):
         message = f"{shown(one.text)} is not in the source"
-        yield Finding(one.kind, message, one.span, False, one.text)
+        yield CheckFinding(one.kind, message, one.span, False, one.text)
+
+
+def protected_kinds(text: str) -> set[FindingKind]:
+    """The kinds of protected strings in a normalised text."""
+    return {one.kind for one in _protected(text)}
 
 
 def without_protected(text: str) -> str:

@@ -194,7 +194,7 @@ def _cost(config: ExperimentConfig, prepared: Prepared) -> Cost:
 def _warn_of_a_short_schedule(name: str, config: ExperimentConfig) -> None:
     training = config.training
     steps, warmup = training.max_steps, training.schedule.warmup_steps
-    averaged = training.average_checkpoints * training.checkpoint_steps
+    averaged = training.averaged * training.checkpoint_steps
     if steps is not None and warmup > steps / 2:
         log.warning(
             "%s: the learning rate rises for %d of %d steps; lower training.schedule.warmup_steps",
@@ -207,6 +207,6 @@ def _warn_of_a_short_schedule(name: str, config: ExperimentConfig) -> None:
             "%s: the average of %d checkpoints spans more than half of %d steps; lower "
             "training.checkpoint_steps",
             name,
-            training.average_checkpoints,
+            training.averaged,
             steps,
         )

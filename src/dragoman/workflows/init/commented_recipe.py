@@ -119,6 +119,7 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
             "max_minutes": plan.max_minutes,
             "validation_steps": plan.validation_steps,
             "checkpoint_steps": plan.checkpoint_steps,
+            "average_checkpoints": "dev",
             "best_metric": "chrf",
         },
         "evaluation": {"metrics": ["chrf", "bleu"], "bleu_tokenize": chosen.tokenizer},
@@ -170,7 +171,8 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "training.max_steps": _about_steps(chosen),
         "training.max_minutes": "if steps are slower than measured, the learning rate decays to "
         "zero within this time; remove it for longer training",
-        "training.checkpoint_steps": "the model is the average of the last five",
+        "training.average_checkpoints": "the mean of the last five checkpoints or the best one, "
+        "whichever is better on the dev set; a number decides: 5 for the mean, 0 for the best",
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
         "evaluation.bleu_tokenize": about_tokenizer(chosen.facts, chosen.tokenizer),
     }

@@ -18,6 +18,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.finish_record import choice_in_words, confidence_in_words, read_finish
 from dragoman.saved.directions import usage
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -91,7 +92,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         samples = draw_samples(
             translator, list(evaluation_pairs(part.with_single_targets())), name, config
         )
-    progress = read_progress(checkpoints(run)[-1])
+    progress, finish = read_progress(checkpoints(run)[-1]), read_finish(run)
     page = render(
         REPORT_FILE,
         config=config,
@@ -102,6 +103,8 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         facts=_facts(models, progress),
         scores=read_scores(run),
         more_scores=more_scores or {},
+        decided=[choice_in_words(finish), confidence_in_words(finish)],
+        errors=finish.get("errors", {}),
         curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
         samples=samples,
         heat_map=sample_heat_map(translator, samples.random) if translator and samples else None,
