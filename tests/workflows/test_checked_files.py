@@ -126,6 +126,37 @@ def test_entries_without_lines_are_numbered(tmp_path: Path) -> None:
     assert one.to_json()["unit"] == 2
 
 
+def test_all_languages_of_a_project_are_checked(tmp_path: Path, dragoman: CommandLine) -> None:
+    for language, text in (("de", "Hallo"), ("fr", "Bonjour, {name}"), ("ko", "{nam}, 안녕")):
+        folder = tmp_path / "locale" / language / "LC_MESSAGES"
+        folder.mkdir(parents=True)
+        catalogue(folder / "app.po", ("Hello, {name}", text))
+    outcome = dragoman("check", tmp_path / "locale", "--json")
+    found = [
+        (one["file"].split("/")[-3], one["line"], one["text"])
+        for one in json.loads(outcome.out)["findings"]
+    ]
+    assert found == [("de", 5, "{name}"), ("ko", 5, "{name}"), ("ko", 5, "{nam}")]
+    only = dragoman("check", tmp_path / "locale", "--target", "fr")
+    assert (only.code, only.out) == (0, "")
+    assert "languages there: " in one_error(
+        dragoman("check", tmp_path / "locale", "--target", "ja"), 3
+    )
+
+
+def test_files_of_keys_are_checked_without_lines(tmp_path: Path, dragoman: CommandLine) -> None:
+    for folder, text in (("values", "Open {file}"), ("values-de", "Öffnen")):
+        (tmp_path / "res" / folder).mkdir(parents=True)
+        (tmp_path / "res" / folder / "strings.xml").write_text(
+            f'<resources><string name="open">{text}</string></resources>', encoding="utf-8"
+        )
+    outcome = dragoman("check", tmp_path / "res", "--sarif", tmp_path / "check.sarif")
+    assert outcome.code == 3
+    assert "values-de/strings.xml: error: placeholders wrong: '{file}' is missing" in outcome.out
+    results = json.loads((tmp_path / "check.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert "region" not in results[0]["locations"][0]["physicalLocation"]
+
+
 def test_sarif_names_file_line_and_rule(
     wrong: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

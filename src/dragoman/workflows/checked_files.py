@@ -15,6 +15,7 @@ from dragoman.core.wording import shown
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import FormatError, format_of
+from dragoman.text.formats.projects.project_folder import ProjectFolder, warn_once
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.checking.findings import (
     FINDING_KINDS,
@@ -24,8 +25,10 @@ from dragoman.translation.checking.findings import (
 )
 from dragoman.translation.checking.line_checks import TranslationChecks, inconsistent
 from dragoman.workflows.material import Choice, find_part
+from dragoman.workflows.pile import find_parts, languages_in
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_USUAL_SOURCE = "en"
 _Languages = tuple[str, str]
 
 
@@ -35,6 +38,7 @@ class CheckedPair(NamedTuple):
     file: Path
     """The file with both sides, or that of the translations."""
     line: int
+    """0 if it is not known."""
     counts: str
     """What :attr:`line` counts: ``line``, ``unit`` or ``segment``."""
     source: str
@@ -43,6 +47,8 @@ class CheckedPair(NamedTuple):
     @property
     def place(self) -> str:
         """As compilers write it, such as ``de.po:12``; ``de.xlf: unit 12`` without lines."""
+        if not self.line:
+            return str(self.file)
         number = self.line if self.counts == "line" else f" {self.counts} {self.line}"
         return f"{self.file}:{number}"
 
@@ -58,7 +64,7 @@ class LocatedFinding:
         """Plain values."""
         return {
             "file": str(self.pair.file),
-            self.pair.counts: self.pair.line,
+            self.pair.counts: self.pair.line or None,
             "source": self.pair.source,
             "translation": self.pair.translation,
             "level": self.finding.level,
@@ -113,7 +119,8 @@ def check_files(
     translation in all of them.
 
     Args:
-        files: each with both sides, or two plain files, source first.
+        files: each with both sides, or two plain files, source first; a project's folder, of which
+            all languages are checked unless ``choice`` names one.
         choice: sides and format, where the files do not determine them.
         glossaries: terms and their translations.
         kinds: the errors to look for.
@@ -122,8 +129,7 @@ def check_files(
         DataError: a file cannot be read.
     """
     parts: dict[_Languages, list[CorpusPart]] = defaultdict(list)
-    for few in _together(files, choice):
-        part, languages = find_part(few, choice)
+    for part, languages in _parts(files, choice):
         parts[languages].append(part)
     paths = list(glossaries)
     report = CheckReport()
@@ -133,14 +139,25 @@ def check_files(
     return report
 
 
-def _together(files: Sequence[Path], choice: Choice) -> list[Sequence[Path]]:
-    """The files that make a corpus: each by itself, or two that have one side each."""
+def _parts(files: Sequence[Path], choice: Choice) -> Iterator[tuple[CorpusPart, _Languages]]:
+    """The corpora in files, each by itself or two that have one side each, and in folders."""
     if len(files) == 2 and not any(_has_both_sides(path, choice) for path in files):
-        return [files]
-    return [(path,) for path in files]
+        yield find_part(files, choice)
+        return
+    for path in files:
+        if not path.is_dir():
+            yield find_part([path], choice)
+            continue
+        source = choice.source or _USUAL_SOURCE
+        targets = [choice.target] if choice.target else languages_in(path, source, choice.format)
+        for target in targets:
+            found, languages = find_parts([path], Choice(source, target, choice.format))
+            yield from ((part, languages) for part in found)
 
 
 def _has_both_sides(path: Path, choice: Choice) -> bool:
+    if path.is_dir():
+        return True
     if choice.format is not None:
         return choice.format != "plain"
     try:
@@ -150,12 +167,24 @@ def _has_both_sides(path: Path, choice: Choice) -> bool:
 
 
 def _checked_pairs(part: CorpusPart) -> Iterator[CheckedPair]:
+    form = part.file_format
+    for file, line, source, target in _located(part):
+        if source.strip():
+            here = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+            yield CheckedPair(here, line, form.counts, source, target)
+
+
+def _located(part: CorpusPart) -> Iterator[tuple[Path, int, str, str]]:
+    """The file, line, source and translation of each pair."""
+    form = part.file_format
+    if isinstance(form, ProjectFolder):
+        sides = part.source or "", part.target or ""
+        for unit in form.pairs(Path(part.path or ""), sides, warn_once):
+            yield unit.file, unit.line, unit.source, unit.target
+        return
     file = Path(part.files()[-1])
-    shown_file = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
     for pair in read_pairs(part):
-        if pair.source.strip():
-            counts = part.file_format.counts
-            yield CheckedPair(shown_file, pair.line, counts, pair.source, pair.target)
+        yield file, pair.line, pair.source, pair.target
 
 
 def _check(
@@ -190,7 +219,7 @@ def _one_of_each_entry(pairs: Sequence[CheckedPair]) -> list[tuple[str, str]]:
     texts = []
     for pair in pairs:
         entry = pair.file, pair.line, pair.source
-        texts.append(("", "") if entry in seen else (pair.source, pair.translation))
+        texts.append(("", "") if pair.line and entry in seen else (pair.source, pair.translation))
         seen.add(entry)
     return texts
 
@@ -214,7 +243,7 @@ def write_sarif(report: CheckReport, path: Path) -> None:
 def _sarif_result(one: LocatedFinding) -> dict[str, Any]:
     pair, finding = one.pair, one.finding
     place: dict[str, Any] = {"artifactLocation": {"uri": _uri(pair.file)}}
-    if pair.counts == "line":
+    if pair.counts == "line" and pair.line:
         place["region"] = {"startLine": pair.line}
     text = f"{KIND_TITLES[finding.kind]}: {finding.message} ({told_pair(pair)})"
     return {

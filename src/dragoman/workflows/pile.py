@@ -69,6 +69,18 @@ def find_parts(files: Sequence[Path], choice: Choice) -> tuple[list[CorpusPart],
     return list(found.train), (found.source_language, found.target_language)
 
 
+def languages_in(folder: Path, source: str, file_format: str | None = None) -> list[str]:
+    """The languages of a project's folder, without that of the source.
+
+    Raises:
+        DataError: no translations are known in it.
+    """
+    offered = {name for names in _offered(folder, file_format).values() for name in names}
+    if not offered:
+        raise _nothing_found(folder, (source, source), file_format)
+    return sorted(name for name in offered if base_language(name) != base_language(source))
+
+
 def _is_pile(files: Sequence[Path]) -> bool:
     """Whether these are more than one file with both sides, or two plain ones."""
     if any(path.is_dir() for path in files) or len(files) > 2:

@@ -46,15 +46,16 @@ def check(
 ) -> None:
     """Look for errors in translations, without a model: for continuous integration.
 
-    FILES have both sides each (PO, XLIFF, TMX, TSV with a header, JSONL), or are two plain files,
-    source first.  Errors are placeholders, tags and addresses that are not those of the source,
-    terms that are not as in a glossary, and translations that are empty, equal to their source or
-    repeat themselves; the exit code is then 3.  Warnings are other numbers than in the source,
-    another language, a far too short or long translation, and several for one source.
+    FILES have both sides each (PO, XLIFF, TMX, TSV with a header, JSONL), are two plain files,
+    source first, or the folder of a project, of which all languages are checked.  Errors are
+    placeholders, tags and addresses that are not those of the source, terms that are not as in a
+    glossary, and translations that are empty, equal to their source or repeat themselves; the exit
+    code is then 3.  Warnings are other numbers than in the source, another language, a far too
+    short or long translation, and several for one source.
 
     \b
     Examples:
-      dragoman check locale/*/LC_MESSAGES/*.po
+      dragoman check locale/
       dragoman check app.de.xlf --glossary terms.tsv --except inconsistent --sarif check.sarif
       dragoman check strings.tsv --source en --target ko --only placeholders --only numbers
     """

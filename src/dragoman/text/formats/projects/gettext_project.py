@@ -110,7 +110,7 @@ def _units(
         is_unreviewed = "fuzzy" in entry.flags
         texts = _source_forms(entry, sources.get(_name(entry)), are_messages)
         for text, translation in paired_forms(texts, entry.forms):
-            yield ProjectString(text, translation, file, is_unreviewed)
+            yield ProjectString(text, translation, file, is_unreviewed, entry.msgid.line)
 
 
 def _source_forms(entry: PoEntry, source: PoEntry | None, are_messages: bool) -> list[str]:

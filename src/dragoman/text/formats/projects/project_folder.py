@@ -55,6 +55,8 @@ class ProjectString:
     """The file of the translation."""
     is_unreviewed: bool = False
     """Whether it is marked as not reviewed, like a fuzzy message."""
+    line: int = 0
+    """Its line in the file; 0 if unknown."""
 
 
 class ProjectFolder(Format):
