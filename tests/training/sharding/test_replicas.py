@@ -253,6 +253,15 @@ class TestFrozen:
             assert torch.equal(tensor, before[name]) == (name not in learned)
         assert {name.partition(".")[2] for name in flat.moments() if name != "step"} == learned
 
+    @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+    def test_they_are_in_memory_once_if_they_can(self, precision: torch.dtype) -> None:
+        """A large model with a small adapter is mostly frozen."""
+        model = self.frozen()
+        kept = Replicas(model, AdamConfig(), precision).weights()["0.weight"]
+        same = kept.data_ptr() == model.get_parameter("0.weight").data_ptr()
+        assert kept.dtype == torch.float32
+        assert same == (precision == torch.float32)
+
     def test_those_that_learn_do_as_ever(self) -> None:
         model, reference = self.frozen(), self.frozen()
         flat = Replicas(model, AdamConfig(), torch.float32)

@@ -115,7 +115,8 @@ class Sharding(Protocol):
 class FixedTensors:
     """Saved tensors that are not learned: exact copies beside those that the model computes with.
 
-    They are buffers, and parameters without a gradient.
+    They are buffers, and parameters without a gradient.  A parameter in the precision in which the
+    model computes has no copy.
 
     Args:
         model: its fixed tensors are converted to ``precision``.
@@ -124,7 +125,12 @@ class FixedTensors:
 
     def __init__(self, model: nn.Module, precision: torch.dtype) -> None:
         self._used = fixed_tensors(model)
-        self.exact = {name: tensor.clone() for name, tensor in self._used.items()}
+        self.exact = {
+            name: tensor.detach()
+            if isinstance(tensor, nn.Parameter) and tensor.dtype == precision
+            else tensor.clone()
+            for name, tensor in self._used.items()
+        }
         """By name, as they are saved."""
         # Position tables, which must not promote activations, and weights that do not learn.
         frozen = (p for p in model.parameters() if not p.requires_grad)
