@@ -5,7 +5,7 @@ Each gets a folder with aligned lines and a record of its origin, which appears 
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -45,6 +45,7 @@ Fetched = list[tuple[FetchedCorpus, TextPair]]
 """Corpora, and the languages of source and target of each."""
 
 _DOWNLOADS = ".downloads"
+_UNPACKED = ".unpacked"
 _TERMS = ("licen", "copying", "readme")
 _ROOM = 3  # times the bytes of a download: it, its files unpacked, and the text
 
@@ -161,12 +162,14 @@ def _fetched(
     check_replaceable(folder, ours)
     with counted_bytes(f"{corpus.record.name}: downloading", size) as advance:
         files = corpus.download(downloads, expected, advance)
-    with (
-        _refused_removed(files, downloads),
-        tempfile.TemporaryDirectory(dir=downloads) as temporary,
-        atomic_directory(folder, ours) as new,
-    ):
-        texts, dropped = _write(corpus, Path(temporary), new, seen)
+    with _refused_removed(files, downloads), atomic_directory(folder, ours) as new:
+        unpacked = new / _UNPACKED
+        unpacked.mkdir()
+        texts, dropped = _write(corpus, unpacked, new, seen)
+        for path in unpacked.iterdir():
+            if path.name.lower().startswith(_TERMS):
+                path.rename(new / path.name)
+        shutil.rmtree(unpacked)
         record = corpus.record.model_copy(
             update={
                 "downloads": files,
@@ -178,9 +181,6 @@ def _fetched(
             }
         )
         record_corpus(new, record)
-        for path in Path(temporary).iterdir():
-            if path.name.lower().startswith(_TERMS):
-                (new / path.name).write_bytes(path.read_bytes())
     _summarise(record, folder, say)
     return record
 
@@ -203,12 +203,12 @@ def _remove(files: Sequence[FetchedFile], downloads: Path) -> None:
 
 
 def _write(
-    corpus: ListedCorpus, temporary: Path, new: Path, seen: Seen
+    corpus: ListedCorpus, unpacked: Path, new: Path, seen: Seen
 ) -> tuple[dict[str, AlignedText], Counter[str]]:
     texts: dict[str, AlignedText] = {}
     dropped: Counter[str] = Counter()
     record = corpus.record
-    for split, pairs, flaws in corpus.sets(temporary):
+    for split, pairs, flaws in corpus.sets(unpacked):
         with counting(f"{record.name}: writing {split}", "pairs") as show:
             files, left_out = write_aligned(
                 new, split, record.languages, pairs, flaws=flaws, seen=seen, show=show
@@ -249,7 +249,8 @@ def present_corpora() -> Iterator[tuple[Path, FetchedCorpus]]:
     folder = corpora_folder()
     for pattern in ("mtdata/*", "hf/*/*"):
         for place in sorted(folder.glob(pattern)):
-            if (record := fetched_corpus(place)) is not None:
+            hidden = place.name.startswith(".")  # one that is being written
+            if not hidden and (record := fetched_corpus(place)) is not None:
                 yield place, record
 
 
