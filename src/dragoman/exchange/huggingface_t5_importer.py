@@ -113,9 +113,8 @@ class HuggingfaceT5Importer(Importer):
             check_language(languages[1], [one.target_language for one in asked])
         if asked:
             languages = languages[0] or asked[0].source_language, languages[1] or "target"
+            search["allow_tags"] = False  # those that copy pieces are only read
         origin = options.origin(_KINDS[kind], path)
-        # The tags that copy pieces are only read.
-        search["allow_tags"] = False
         found = theirs.imported(languages, origin, search, [*pieces.notes(asked), *notes])
         directions = tuple(one.direction for one in asked)
         config = found.config.model_copy(update={"directions": directions})

@@ -240,7 +240,9 @@ class DistanceBuckets(nn.Module):
     ) -> None:
         super().__init__()
         self.furthest = furthest
-        self.ranges = _ranges(buckets, furthest, causal=causal)
+        self.ranges: Tensor  # (2 * furthest + 1,): of the distances from -furthest on
+        ranges = torch.tensor(_ranges(buckets, furthest, causal=causal))
+        self.register_buffer("ranges", ranges, persistent=False)
         self.table = nn.Parameter(torch.empty(buckets, heads))
         nn.init.normal_(self.table, std=d_model**-0.5)
 
@@ -252,8 +254,7 @@ class DistanceBuckets(nn.Module):
         i = torch.arange(queries, device=like.device).unsqueeze(1)  # (queries, 1)
         j = torch.arange(keys, device=like.device)
         distance = (j - (i + first)).clamp(-self.furthest, self.furthest) + self.furthest
-        ranges = torch.tensor(self.ranges, device=like.device)
-        by_distance = self.table[ranges].to(like.dtype)  # (2 * furthest + 1, heads)
+        by_distance = self.table[self.ranges].to(like.dtype)  # (2 * furthest + 1, heads)
         return by_distance[distance].permute(2, 0, 1).unsqueeze(0)
 
 
