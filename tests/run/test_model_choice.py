@@ -90,7 +90,8 @@ def test_a_checkpoint_that_was_clearly_worse_is_not_scored_again(tmp_path: Path)
     score = run_with(tmp_path, best=4, value=3.9)
     assert chosen(score) == ("mean of 3 checkpoints", 4.0, ["the mean of 3 checkpoints"])
     assert make_model(score).to_json()["candidates"] == [
-        {"name": "mean of 3 checkpoints", "score": 4.0, "chosen": True}
+        {"name": "mean of 3 checkpoints", "score": 4.0, "chosen": True},
+        {"name": "checkpoint of step 4", "score": 3.9, "chosen": False},
     ]
 
 

@@ -74,7 +74,8 @@ def _chosen(values: list[dict[str, Any]], name: str, metric: Any) -> str:
     """Such as ``mean of 5 checkpoints (dev bleu 31.20), chosen over step 400 (30.70)``."""
     taken = next(one for one in values if one["chosen"])
     others = [f"{one[name]} ({one['score']:.2f})" for one in values if one is not taken]
-    return f"{taken[name]} (dev {metric} {taken['score']:.2f}), chosen over {', '.join(others)}"
+    chosen = f"{taken[name]} (dev {metric} {taken['score']:.2f})"
+    return f"{chosen}, chosen over {', '.join(others)}" if others else chosen
 
 
 def confidence_in_words(values: Mapping[str, Any]) -> str:

@@ -153,7 +153,7 @@ def _named(what: str, steps: tuple[int, ...]) -> str:
 
 def _best_candidate(score: SetScorer) -> ChosenModel:
     """The candidate with the best dev score; of equal ones, the first."""
-    config, run = score.config, score.run
+    config, run, metric = score.config, score.run, score.config.training.best_metric
 
     def listed() -> list[tuple[str, tuple[int, ...], bool]]:
         found = dict.fromkeys(_candidates(config, run))
@@ -170,25 +170,27 @@ def _best_candidate(score: SetScorer) -> ChosenModel:
         return made
     scores = {first.name: value}
     for one in others:
-        if _is_hopeless(score, one, scores[made.candidate.name]):
+        before = _validated(score, one)
+        if before is not None and is_better(metric, scores[made.candidate.name], before, _ROUNDING):
+            scores[one.name] = before  # clearly worse, so it need not be scored again
             continue
         other = _scored(score, one)
         found = score.selected_by(other.reports())
         assert found is not None, "the first candidate had one"
         scores[one.name] = found
-        if is_better(config.training.best_metric, found, scores[made.candidate.name]):
+        if is_better(metric, found, scores[made.candidate.name]):
             made = other
     return replace(made, scores=scores)
 
 
-def _is_hopeless(score: SetScorer, one: Candidate, value: float) -> bool:
-    """Whether a candidate was validated in training, and was clearly worse than ``value``."""
-    metric = score.config.training.best_metric
+def _validated(score: SetScorer, one: Candidate) -> float | None:
+    """The dev score of a candidate in training, if it was the best that was validated."""
     best = score.world.broadcast(lambda: _best_of(score.run))
-    validated = one.is_moving_average == (score.config.training.ema_decay is not None)
-    if best is None or not validated or [best[0], best[2:]] != [metric, [*one.steps]]:
-        return False
-    return is_better(metric, value, best[1], margin=_ROUNDING)
+    same_kind = one.is_moving_average == (score.config.training.ema_decay is not None)
+    wanted = [score.config.training.best_metric, [*one.steps]]
+    if best is None or not same_kind or [best[0], best[2:]] != wanted:
+        return None
+    return float(best[1])
 
 
 def _best_of(run: Path) -> list[Any] | None:
