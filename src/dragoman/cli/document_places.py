@@ -116,6 +116,14 @@ class DocumentPlaces:
         if output.is_file() and not self._replaces:
             raise ConfigError(f"{output}: exists already; {_REMEDY}")
 
+    def known(self, document: Path) -> bytes | None:
+        """A file with translations of some strings of a document, which stay."""
+        return None
+
+    def is_written(self, texts: int) -> bool:
+        """Whether a document is written that had some number of texts to translate."""
+        return True
+
     def write(self, output: Path, content: bytes) -> None:
         """Write a translation, whole or not at all."""
         from dragoman.core.claims import new_output

@@ -19,6 +19,7 @@ from dragoman.cli.options import check_description, check_no_input, refuse_optio
 from dragoman.cli.search_options import check_read
 from dragoman.cli.system_options import described
 from dragoman.cli.translated_lines import worded_faults
+from dragoman.cli.tree_places import document_places
 from dragoman.core.errors import (
     ConfigError,
     DataError,
@@ -139,8 +140,7 @@ def translate_documents(
         options = {**options, "source_language": None}
     system = described(models, options)
     read = [*system.paths(), *([] if file is None else [file])]
-    form = options["document_format"]
-    places = DocumentPlaces(documents, output, form, read, replaces=options["force"])
+    places = document_places(system, documents, output, options, read)
     if as_json and places.writes_stream:
         raise click.UsageError("--json and the document would mix; name another --output")
     if system.chooses_adapter or system.chooses_route:
@@ -305,12 +305,14 @@ async def _translate_one(
                 progress=progress,
                 likely_source=likely,
                 untranslatable=report,
+                known=places.known(document),
             )
         except RefusedError as error:
             raise _explained(document, error) from error
     _warn_of_flaws(document, file.flaws)
     output = places.output(document, target)
-    places.write(output, file.content)
+    if places.is_written(file.texts):
+        places.write(output, file.content)
     seconds = time.monotonic() - begin
     if output != STREAM:
         speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""

@@ -93,6 +93,16 @@ class OpenDocument(ABC):
         """
         return ()
 
+    def keep_translations(self, other: OpenDocument) -> bool:
+        """Take the translations of another document, read in the same format, by their keys.
+
+        Their texts are not translated again.
+
+        Returns:
+            Whether its strings have keys; by default they have none.
+        """
+        return False
+
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:
         """The file with its texts replaced by all their translations, which have their marks."""

@@ -107,6 +107,7 @@ async def translate_file(
     progress: Callable[[int, int], object] | None = None,
     likely_source: str | None = None,
     untranslatable: Untranslatable | None = None,
+    known: bytes | None = None,
 ) -> TranslatedFile:
     """Translate a file of a format in :func:`dragoman.documents.filetypes.document_formats`.
 
@@ -123,6 +124,8 @@ async def translate_file(
             it is detected.
         untranslatable: called for each text that stays as it is.  None: a text that no system of
             the service can translate is an error.
+        known: a file with translations of some of its strings, which are taken from there by their
+            keys.
 
     Raises:
         RefusedError: those of the service; ``invalid``, if the format is unknown, the file is
@@ -132,6 +135,9 @@ async def translate_file(
     form = _format(name)
     read = partial(form.read, languages=FileLanguages(request.source, request.target))
     document = await _opened(read, content)
+    if known is not None:
+        translated = partial(form.read, languages=FileLanguages(None, request.target))
+        document.keep_translations(await _opened(translated, known))
     source = request.source or document.source_language or likely_source
     request = replace(request, source=source)
     requests, source = await _requests_of(service, request, document)

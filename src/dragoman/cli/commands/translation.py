@@ -67,6 +67,9 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
         For documents: format of FILE, such as md, whatever its suffix; needed for standard input.
     --force
         For documents: replace existing translations.
+    --tree DIRECTORY: PATH
+        Translate the strings of a project, such as locale/, into the files in which it keeps the
+        language of --to; translations that are there stay.
     """,
     place={"type": PATH_AS_TYPED},
 )
@@ -119,6 +122,7 @@ def translate(
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/demo README.md film.srt
       dragoman translate runs/many --to de manual.md --output manual-german.md
+      dragoman translate runs/many --tree locale/ --from en --to fr
       dragoman translate runs/many --to de < input.txt
       dragoman translate runs/many --from de --via en --to fr < input.txt
       dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
@@ -138,7 +142,7 @@ def translate(
     """
     check_sampling(options)
     models, documents = separated(paths, options["document_format"])
-    if documents:
+    if documents or options["tree"] is not None:
         options |= {"inputs": inputs, "scores": scores}
         translate_documents(models, documents, place, options, as_json=as_json)
         return

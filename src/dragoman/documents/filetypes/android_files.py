@@ -56,6 +56,7 @@ from dragoman.documents.xml import XmlElement, read_xml_file, with_attribute
 from dragoman.text.break_codes import BREAKING_TAGS
 from dragoman.text.character_encoding import line_of
 from dragoman.text.string_files.android_entries import is_reference, shown_string
+from dragoman.text.string_files.keyed_string import Key
 
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
 _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
@@ -95,24 +96,28 @@ def _slots(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     if element.attributes.get("translatable") == "false" or element.is_tag:
         return
     is_item = element.name == "item" and element.attributes.get("type") == "string"
+    name = element.attributes.get("name", "")
     if element.name == "string" or is_item:
-        yield _slot(element)
+        yield _slot(element, (name,))
     elif element.name == "string-array":
-        yield from (_slot(one) for one in element.named("item") if not one.is_tag)
+        items = enumerate(element.named("item"))
+        yield from (_slot(one, (name, str(at))) for at, one in items if not one.is_tag)
     elif element.name == "plurals":
         yield from _plural(text, element, target)
 
 
-def _slot(element: XmlElement) -> Slot:
+def _slot(element: XmlElement, key: Key) -> Slot:
     value = AndroidValue(element.tokens)
-    return replacement(element.inner, element.end, value, str)
+    return replacement(element.inner, element.end, value, str, key=key)
 
 
 def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     """Forms of the target language.  Others are removed, since no number has them."""
     items = {item.attributes.get("quantity", ""): item for item in element.named("item")}
+    key = element.attributes.get("name", "")
     if "other" not in items:
-        yield from (_slot(item) for item in items.values() if not item.is_tag)
+        given = items.items()
+        yield from (_slot(item, (key, name)) for name, item in given if not item.is_tag)
         return
     contents = {name: text[item.inner : item.end] for name, item in items.items()}
     if not AndroidValue(items["other"].tokens).texts:
@@ -125,7 +130,8 @@ def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     other = items["other"]
     for name, item in items.items():
         if name in wanted:
-            yield replacement(item.inner, item.end, wanted[name], str, contents[name])
+            own = key, name
+            yield replacement(item.inner, item.end, wanted[name], str, contents[name], key=own)
         elif name in plural_forms("ar"):  # a name of a form, but of other languages
             yield fixed(item.start - len(space_before(text, item.start)), item.stop, "")
     tag = text[other.start : other.inner]
@@ -140,6 +146,7 @@ def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
             place,
             [value],
             lambda found, head=head, lead=lead: f"{head}{found[0]}</{other.name}>{lead}",  # type: ignore[misc]
+            keys=[(key, name)],
         )
 
 

@@ -82,7 +82,8 @@ class StringsdictFile(DocumentFormat):
 
 
 def _slot(one: AppleString) -> Slot:
-    return replacement(one.start, one.stop, PlainValue(one.text, None, APPLE), _escaped)
+    value = PlainValue(one.text, None, APPLE)
+    return replacement(one.start, one.stop, value, _escaped, key=(one.key,))
 
 
 def _escaped(text: str) -> str:

@@ -27,6 +27,7 @@ from dragoman.documents.strings.plural_rules import (
 from dragoman.documents.strings.string_syntax import shown_syntax
 from dragoman.text.character_encoding import decode
 from dragoman.text.language_codes import is_language_tag
+from dragoman.text.string_files.keyed_string import Key
 
 _ESCAPED = re.compile(r"\\u(?!00[01])", re.IGNORECASE)
 _FORM = re.compile(rf"(.+?)(_ordinal)?_({'|'.join(CATEGORIES)})")
@@ -66,7 +67,7 @@ class _Strings:
             for member in self._root.members:
                 message = member.node.get("message")
                 assert message is not None
-                yield self._slot(message)
+                yield self._slot(message, (member.name,))
             return
         if _is_arb(self._root):
             yield from self._arb()
@@ -75,7 +76,7 @@ class _Strings:
         if wrapper is not None and self.source_language == wrapper.name:
             raw = json_string(self._languages.target)
             yield fixed(wrapper.key_start, wrapper.key_stop, raw)
-        yield from self._all(self._root)
+        yield from self._all(self._root if wrapper is None else wrapper.node)
 
     def _language(self) -> str | None:
         if _is_arb(self._root):
@@ -92,29 +93,30 @@ class _Strings:
                 raw = json_string(self._languages.target.replace("-", "_"))
                 yield fixed(member.node.start, member.node.stop, raw)
             elif not member.name.startswith("@") and member.node.kind == "string":
-                yield self._slot(member.node)
+                yield self._slot(member.node, (member.name,))
 
     def _all(self, root: JsonNode) -> Iterator[Slot]:
-        waiting = [root]
+        waiting: list[tuple[Key, JsonNode]] = [((), root)]
         while waiting:
-            node = waiting.pop()
+            key, node = waiting.pop()
             plurals = _plurals(node.members)
             done: set[str] = set()
             for group in plurals:
-                yield from self._plural(group)
+                yield from self._plural(group, key)
                 done.update(one.name for one in group.values())
-            members = [member.node for member in node.members if member.name not in done]
-            for one in [*members, *node.items]:
+            members = [(one.name, one.node) for one in node.members if one.name not in done]
+            items = [(str(at), one) for at, one in enumerate(node.items)]
+            for name, one in [*members, *items]:
                 if one.kind == "string":
-                    yield self._slot(one)
+                    yield self._slot(one, (*key, name))
                 elif one.kind != "other":
-                    waiting.append(one)
+                    waiting.append(((*key, name), one))
 
-    def _slot(self, node: JsonNode) -> Slot:
+    def _slot(self, node: JsonNode, key: Key) -> Slot:
         value = read_message(node.value, self._languages.target, syntax=self._syntax)
-        return replacement(node.start, node.stop, value, self._raw)
+        return replacement(node.start, node.stop, value, self._raw, key=key)
 
-    def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
+    def _plural(self, group: dict[str, JsonMember], key: Key) -> Iterator[Slot]:
         """The forms of the target language.  Other forms stay, unused."""
         given = {name: one.node.value for name, one in group.items()}
         other, target = group["other"], self._languages.target
@@ -122,8 +124,8 @@ class _Strings:
         wanted = translated_forms(given, target, kind, self._syntax)
         for name, value in (unused_forms(given, target, self._syntax) | wanted).items():
             if name in group:
-                node = group[name].node
-                yield replacement(node.start, node.stop, value, self._raw, given[name])
+                node, own = group[name].node, (*key, group[name].name)
+                yield replacement(node.start, node.stop, value, self._raw, given[name], key=own)
         added = [name for name in wanted if name not in group]
         if added:
             values = [wanted[name] for name in added]
@@ -138,7 +140,8 @@ class _Strings:
                     for name, one in zip(added, found, strict=True)
                 )
 
-            yield Slot(other.node.stop, other.node.stop, values, write)
+            keys = [(*key, base + name) for name in added]
+            yield Slot(other.node.stop, other.node.stop, values, write, keys=keys)
 
     def _raw(self, text: str) -> str:
         return json_string(text, ascii_only=self._ascii_only)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from dragoman.documents.document_format import EMPTY, EncodedDocument
+from dragoman.documents.document_format import EMPTY, EncodedDocument, OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.strings.string_values import StringValue
+from dragoman.documents.strings.string_values import KeptValue, StringValue
 from dragoman.text.character_encoding import CharacterEncoding
+from dragoman.text.string_files.keyed_string import Key
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Slot:
     group: int | None = None
     """Slots of one group are written together, or not at all if the translation of one is refused.
     Other slots with values are each by themselves."""
+    keys: Sequence[Key] = ()
+    """The keys of the values, by which their translations are found in another file."""
 
 
 def replacement(
@@ -38,10 +41,13 @@ def replacement(
     value: StringValue,
     write: Callable[[str], str],
     current: str | None = None,
+    *,
+    key: Key | None = None,
 ) -> Slot:
     """The slot of one value, instead of the source of this value or another ``current`` one."""
     current = value.source if current is None else current
-    return Slot(start, stop, [value], lambda found: write(found[0]), current)
+    keys = [] if key is None else [key]
+    return Slot(start, stop, [value], lambda found: write(found[0]), current, keys=keys)
 
 
 def fixed(start: int, stop: int, raw: str, group: int | None = None) -> Slot:
@@ -78,6 +84,32 @@ class SplicedDocument(EncodedDocument):
     @override
     def texts(self) -> Sequence[MarkedText]:
         return self._texts
+
+    @override
+    def keep_translations(self, other: OpenDocument) -> bool:
+        if not isinstance(other, SplicedDocument):
+            return False
+        known = {
+            slot.keys[0]: slot.current
+            for slot in other._slots
+            if len(slot.keys) == 1 and slot.current and slot.current.strip()
+        }
+        self._slots = [
+            replace(
+                slot,
+                values=[
+                    KeptValue(known[key]) if key in known else value
+                    for key, value in zip(slot.keys, slot.values, strict=True)
+                ],
+            )
+            if slot.keys
+            else slot
+            for slot in self._slots
+        ]
+        self._texts = [
+            text for slot in self._slots for value in slot.values for text in value.texts
+        ]
+        return any(slot.keys for slot in self._slots)
 
     @override
     def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:

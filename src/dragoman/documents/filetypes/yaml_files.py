@@ -21,6 +21,7 @@ from dragoman.documents.strings.plural_rules import (
 )
 from dragoman.documents.strings.string_syntax import shown_syntax
 from dragoman.text.character_encoding import decode, line_of
+from dragoman.text.string_files.keyed_string import Key
 from dragoman.text.string_files.yaml_entries import is_string, language_key, read_nodes
 
 _PYTHON = "tag:yaml.org,2002:python/"
@@ -64,9 +65,9 @@ class _Strings:
             target = self._languages.target
             raw = target if _reads_as(target, target) else json_string(target)
             yield fixed(start, stop, raw)
-        waiting = [] if self._root is None else [self._root]
+        waiting: list[tuple[Key, yaml.Node]] = [] if self._root is None else [((), self._root)]
         while waiting:
-            node = waiting.pop()
+            key, node = waiting.pop()
             if id(node) in self._seen:
                 continue
             self._seen.add(id(node))
@@ -74,20 +75,24 @@ class _Strings:
             if isinstance(node, yaml.MappingNode):
                 self._check_keys(node)
                 if _is_plural(node):
-                    yield from self._plural(node)
+                    yield from self._plural(node, key)
                 else:
-                    waiting += [value for _, value in node.value]
+                    waiting += [((*key, self._name(one)), value) for one, value in node.value]
             elif isinstance(node, yaml.SequenceNode):
-                waiting += node.value
+                waiting += [((*key, str(at)), one) for at, one in enumerate(node.value)]
             elif is_string(node):
-                yield self._slot(node)
+                yield self._slot(node, key)
 
-    def _slot(self, node: yaml.ScalarNode) -> Slot:
+    def _name(self, key: yaml.Node) -> str:
+        """A part of keys; that of the language at the top is the same in all languages."""
+        return "" if key is self._wrapper else str(key.value)
+
+    def _slot(self, node: yaml.ScalarNode, key: Key) -> Slot:
         value = read_message(node.value, self._languages.target, syntax=self._syntax)
         start, stop = self._place(node)
-        return replacement(start, stop, value, lambda text: self._raw(node, text))
+        return replacement(start, stop, value, lambda text: self._raw(node, text), key=key)
 
-    def _plural(self, node: yaml.MappingNode) -> Iterator[Slot]:
+    def _plural(self, node: yaml.MappingNode, key: Key) -> Iterator[Slot]:
         """Forms of a plural.  Those that the target language lacks stay, unused."""
         given = {key.value: value.value for key, value in node.value}
         members = {key.value: (key, value) for key, value in node.value}
@@ -102,7 +107,7 @@ class _Strings:
                 def write(text: str, scalar: yaml.ScalarNode = scalar) -> str:
                     return self._raw(scalar, text)
 
-                yield replacement(start, stop, forms[name], write, given[name])
+                yield replacement(start, stop, forms[name], write, given[name], key=(*key, name))
         other = members["other"][0]
         between = ", " if node.flow_style else f"{self._newline}{' ' * other.start_mark.column}"
         place = other.start_mark.index
@@ -113,6 +118,7 @@ class _Strings:
                     place,
                     [wanted[name]],
                     lambda found, name=name: f"{name}: {_double(found[0])}{between}",  # type: ignore[misc]
+                    keys=[(*key, name)],
                 )
 
     def _is_first(self, scalar: yaml.ScalarNode, plural: yaml.MappingNode) -> bool:

@@ -217,3 +217,39 @@ def test_new_files_belong_to_the_part(tmp_path: Path) -> None:
     before = part(folder, "json-files").inputs()
     write_tree(tmp_path, {"b/en.json": keyed({"a": "Two"}), "b/de.json": keyed({"a": "Zwei"})})
     assert set(before) < set(part(folder, "json-files").inputs())
+
+
+@pytest.mark.parametrize(
+    ("form", "files", "language", "output"),
+    [
+        ("android-files", ["res/values/strings.xml"], "pt_BR", "res/values-pt-rBR/strings.xml"),
+        (
+            "android-files",
+            ["res/values/strings.xml"],
+            "sr-Latn",
+            "res/values-b+sr+Latn/strings.xml",
+        ),
+        ("json-files", ["l/en.json", "l/zh_CN.json"], "pt-BR", "l/pt_BR.json"),
+        ("json-files", ["l/en.json", "l/zh-CN.json"], "pt_BR", "l/pt-BR.json"),
+        ("json-files", ["l/en.json", "l/pt_BR.json"], "pt", "l/pt_BR.json"),
+        ("apple-files", ["Base.lproj/a.strings"], "fr", "fr.lproj/a.strings"),
+        ("po-files", ["po/de.po"], "fr", "po/fr.po"),
+    ],
+)
+def test_a_new_language_is_spelt_like_the_others(
+    tmp_path: Path, form: str, files: list[str], language: str, output: str
+) -> None:
+    folder = write_tree(tmp_path, dict.fromkeys(files, ""))
+    (found,) = FORMATS[form].files_to_translate(folder, ("en", language))  # type: ignore[attr-defined]
+    assert found.output == folder / output
+    assert found.source == folder / files[0]
+
+
+def test_messages_of_another_language_are_not_translated(tmp_path: Path) -> None:
+    header = 'msgid ""\nmsgstr "X-Source-Language: de\\n"\n'
+    folder = write_tree(tmp_path, {"it.po": header, "b/it.po": "msgid"})
+    form = FORMATS["po-files"]
+    assert form.files_to_translate(folder, ("en", "fr")) == []  # type: ignore[attr-defined]
+    (found,) = form.files_to_translate(folder, ("de", "fr"))  # type: ignore[attr-defined]
+    assert found.output == folder / "fr.po"
+    assert FORMATS["tmx-files"].files_to_translate(folder, ("de", "fr")) == []  # type: ignore[attr-defined]

@@ -15,9 +15,16 @@ from dragoman.text.formats.projects.language_places import (
     fitting_language,
     usual_spelling,
 )
-from dragoman.text.formats.projects.project_folder import PlacedFiles, ProjectString, Report
+from dragoman.text.formats.projects.project_folder import (
+    FileToTranslate,
+    PlacedFiles,
+    ProjectString,
+    Report,
+    warn_once,
+)
 from dragoman.text.language_codes import base_language
 from dragoman.text.po_catalogue import Catalogue, PoEntry
+from dragoman.text.po_template import emptied
 
 MESSAGES = "en"
 """The language of messages, unless a catalogue says another (``X-Source-Language``)."""
@@ -70,6 +77,30 @@ class GettextProject(PlacedFiles):
             yield from _units(catalogue, sources, target, are_messages)
         if not (has_source or is_damaged):
             raise self.no_language(folder, sides[0], self.offered_sides(folder))
+
+    @override
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        found = []
+        for files, source, output in self.placed_outputs(folder, sides):
+            any_file = next(iter(files.values()))
+            template = output if output in files.values() else files.get(source or "", any_file)
+            if any(_of_messages(one, sides[0]) for one in _readable(template)):
+                found.append(FileToTranslate(template, output))
+        return found
+
+    @override
+    def content(self, file: FileToTranslate) -> bytes:
+        content = super().content(file)
+        return content if file.source == file.output else emptied(content)
+
+
+def _readable(path: Path) -> list[Catalogue]:
+    """The catalogue of a file; none if it is damaged."""
+    try:
+        return [open_catalogue(path)]
+    except DataError as error:
+        warn_once(error)
+        return []
 
 
 def _catalogue(language: str, files: Mapping[str, Path]) -> Path | None:

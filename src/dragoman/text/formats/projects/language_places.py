@@ -27,7 +27,9 @@ class LanguagePlace(NamedTuple):
     language: str
 
 
-Placing = dict[str, dict[str, Path]]
+Placed = dict[str, Path]
+"""Files of one template by language."""
+Placing = dict[str, Placed]
 """Files by template and language."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,9 @@ from dragoman.core.wording import named
 from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.formats.projects.language_places import (
     DEFAULT,
+    LANGUAGE,
     LanguagePlace,
+    Placed,
     Placing,
     files_below,
     fitting_language,
@@ -25,6 +27,7 @@ from dragoman.text.formats.projects.language_places import (
     most_shared,
 )
 from dragoman.text.language_codes import base_language, meant
+from dragoman.text.lines import open_bytes
 from dragoman.text.pairs import Pair
 
 _USUAL_DEFAULT = "en"
@@ -59,6 +62,15 @@ class ProjectString:
     """Its line in the file; 0 if unknown."""
 
 
+@dataclass(frozen=True)
+class FileToTranslate:
+    """A file in the language of the source, and that of its translation."""
+
+    source: Path
+    output: Path
+    """May exist; its translations stay."""
+
+
 class ProjectFolder(Format):
     """A folder with files in several languages, or with several languages in each file.
 
@@ -81,6 +93,22 @@ class ProjectFolder(Format):
         Raises:
             DataError: while iterating: the folder does not have these languages.
         """
+
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        """The files whose strings can be translated, and where the project keeps the translation.
+
+        By default there are none.
+        """
+        return []
+
+    def content(self, file: FileToTranslate) -> bytes:
+        """The document to translate.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        with open_bytes(file.source) as stream:
+            return stream.read()
 
     def pairs(self, folder: Path, sides: Sides, report: Report) -> Iterator[ProjectString]:
         """The pairs of two languages; those that are not reviewed only if they are read."""
@@ -134,6 +162,24 @@ class PlacedFiles(ProjectFolder):
             if source is not None and target is not None
         ]
 
+    def placed_outputs(
+        self, folder: Path, sides: Sides
+    ) -> Iterator[tuple[Placed, str | None, Path]]:
+        """The files of each template, the source language among them, and that of the translation.
+
+        The path of a new file is spelt like those of other languages.
+        """
+        for template, files in sorted(self.placing(folder).items()):
+            source, target = _chosen(files, sides)
+            path = template.replace(LANGUAGE, self.spelt(sides[1], files))
+            yield files, source, folder / path if target is None else files[target]
+
+    def spelt(self, language: str, others: Iterable[str]) -> str:
+        """A language in a path, with the sign between its parts that other languages there have."""
+        spelt = [one for one in others if one]
+        sign = next((sign for sign in "_-" if any(sign in one for one in spelt)), None)
+        return language if sign is None else language.replace("-", sign).replace("_", sign)
+
     def check_languages(self, folder: Path, placing: Placing, sides: Sides) -> None:
         """Refuse languages that no file is in.
 
@@ -158,7 +204,7 @@ def _offered(placing: Placing) -> list[str]:
     return sorted({one for files in placing.values() for one in files} - {DEFAULT})
 
 
-def _chosen(files: Mapping[str, Path], sides: Sides) -> tuple[str | None, str | None]:
+def _chosen(files: Placed, sides: Sides) -> tuple[str | None, str | None]:
     """The languages of files that are those of the two sides.
 
     Files without a language in their path are in the language of the source, or in English.

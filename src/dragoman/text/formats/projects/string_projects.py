@@ -18,7 +18,12 @@ from dragoman.text.formats.projects.language_places import (
     apple_places,
     suffix_places,
 )
-from dragoman.text.formats.projects.project_folder import PlacedFiles, ProjectString, Report
+from dragoman.text.formats.projects.project_folder import (
+    FileToTranslate,
+    PlacedFiles,
+    ProjectString,
+    Report,
+)
 from dragoman.text.lines import open_bytes
 from dragoman.text.string_files.android_entries import android_entries
 from dragoman.text.string_files.apple_entries import apple_entries, apple_plural_entries
@@ -48,6 +53,15 @@ class KeyedFiles(PlacedFiles):
                 translation = translations.get(key, "")
                 if text.strip() and translation.strip():
                     yield ProjectString(text, translation, both[1])
+
+    @override
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        found = self.placed_outputs(folder, sides)
+        return [
+            FileToTranslate(files[source], output)
+            for files, source, output in found
+            if source is not None and files[source] != output
+        ]
 
     def _strings(self, path: Path, report: Report) -> dict[Key, str]:
         """The strings of a file by key; none if it is damaged."""
@@ -98,6 +112,14 @@ class AndroidProject(KeyedFiles):
     @override
     def places(self, path: PurePosixPath) -> Iterable[LanguagePlace]:
         return android_places(path)
+
+    @override
+    def spelt(self, language: str, others: Iterable[str]) -> str:
+        base, *rest = language.replace("_", "-").split("-")
+        if not rest:
+            return f"-{base}"
+        is_region = len(rest) == 1 and len(rest[0]) == 2
+        return f"-{base}-r{rest[0].upper()}" if is_region else f"-b+{'+'.join([base, *rest])}"
 
 
 class AppleProject(KeyedFiles):

@@ -1,0 +1,158 @@
+"""`dragoman translate MODEL --tree FOLDER --to LANGUAGE`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command_line import call, one_error
+from echo_service import EchoService
+from project_trees import STRINGS, catalogue, layouts, write_tree
+from tiny_model import save_tiny_model
+
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.examples import Direction
+from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.model_service import ModelService
+
+WRITTEN = {
+    "po-files": "locale/fr/LC_MESSAGES/app.po",
+    "json-files": "locales/fr/app.json",
+    "yaml-files": "config/locales/fr.yml",
+    "android-files": "res/values-fr/strings.xml",
+    "apple-files": "App/fr.lproj/Main.strings",
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model from English into French, in whose place :func:`echo` answers."""
+    folder = tmp_path_factory.mktemp("trees") / "model"
+    return save_tiny_model(
+        folder, directions=(Direction(source_language="en", target_language="fr"),)
+    )
+
+
+@pytest.fixture(autouse=True)
+def echo(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are translated, into capitals."""
+    asked: list[str] = []
+
+    async def translate(
+        _: ModelService, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        asked.extend(request.text for request in requests)
+        return await EchoService(("en", "fr")).translate(requests, seconds=seconds)
+
+    monkeypatch.setattr(ModelService, "translate", translate)
+    return asked
+
+
+def french(folder: Path, form: str) -> dict[str, str]:
+    part = CorpusPart(
+        path=str(folder), format=form, source="en", target="fr", unreviewed=form == "po-files"
+    )
+    return {pair.source: pair.target for pair in read_pairs(part)}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_the_missing_language_goes_where_the_project_keeps_it(
+    model: Path, tmp_path: Path, form: str, echo: list[str]
+) -> None:
+    folder = write_tree(tmp_path, layouts()[form])
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    outcome = call("translate", model, "--tree", folder, "--to", "fr")
+    assert outcome.code == 0, outcome.err
+    assert str(folder / WRITTEN[form]) in outcome.err
+    new = {path for path in folder.rglob("*.*") if path.is_file()} - before.keys()
+    assert new == {folder / WRITTEN[form]}
+    assert all(path.read_bytes() == content for path, content in before.items())
+    assert french(folder, form) == {one: f"{one.upper()}fr" for one in STRINGS}
+    assert echo == list(STRINGS)
+
+    again = (folder / WRITTEN[form]).read_bytes()
+    assert call("translate", model, "--tree", folder).code == 0
+    assert (folder / WRITTEN[form]).read_bytes() == again
+    if form != "po-files":  # whose translations are fuzzy, and made again
+        assert echo == list(STRINGS)
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("json-files", '{"key1": "Enregistrer", "key0": "", "old": "Vieux"}'),
+        ("yaml-files", "fr:\n  k1: Enregistrer\n"),
+        ("android-files", "<resources><string name='k1'>Enregistrer</string></resources>"),
+        ("apple-files", '"k1" = "Enregistrer";'),
+        ("po-files", catalogue({"Save file": "Enregistrer", "Open": "", "Close": ""})),
+    ],
+)
+def test_translations_that_are_there_stay(
+    model: Path, tmp_path: Path, form: str, content: str, echo: list[str]
+) -> None:
+    folder = write_tree(tmp_path, layouts()[form] | {WRITTEN[form]: content})
+    outcome = call("translate", model, "--tree", folder, "--json")
+    assert outcome.code == 0, outcome.err
+    assert french(folder, form) == {
+        "Open": "OPENfr",
+        "Save file": "Enregistrer",
+        "Close": "CLOSEfr",
+    }
+    assert sorted(echo) == ["Close", "Open"]
+    (found,) = json.loads(outcome.out)["documents"]
+    assert found["texts"] == 2
+
+
+def test_a_new_catalogue_has_no_translations_of_another_language(
+    model: Path, tmp_path: Path
+) -> None:
+    german = (
+        '# Comment of the header.\nmsgid ""\nmsgstr ""\n"Language: de\\n"\n'
+        '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n"Last-Translator: A\\n"\n'
+        '"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+        '#. A hint.\n#: a.c:1\n#, fuzzy, c-format\n#| msgid "Opened"\nmsgid "Open"\n'
+        'msgstr "Offen"\n\n#, c-format\nmsgid "%d file"\nmsgid_plural "%d files"\n'
+        'msgstr[0] "%d Datei"\nmsgstr[1] "%d Dateien"\n\n#~ msgid "Gone"\n#~ msgstr "Weg"\n'
+    )
+    folder = write_tree(tmp_path, {"po/de.po": german})
+    assert call("translate", model, "--tree", folder, "-q").code == 0
+    written = (folder / "po" / "fr.po").read_text(encoding="utf-8")
+    for lost in ("Datei", "Offen", "Weg", "Opened", "Last-Translator", "Language: de"):
+        assert lost not in written
+    for kept in (
+        "Language: fr",
+        "#. A hint.\n#: a.c:1\n#, fuzzy, c-format",
+        "n > 1",
+        "%d FILESfr",
+    ):
+        assert kept in written
+    assert (folder / "po" / "de.po").read_text(encoding="utf-8") == german
+
+
+def test_a_damaged_file_stops_no_other(model: Path, tmp_path: Path) -> None:
+    files = layouts()["json-files"]
+    folder = write_tree(tmp_path, files | {"b/en.json": "{", "b/de.json": "{}"})
+    outcome = call("translate", model, "--tree", folder)
+    line = one_error(outcome, 3)
+    assert "b/fr.json: not JSON" in line
+    assert "the other document is translated" in line
+    assert not (folder / "b" / "fr.json").exists()
+    assert (folder / WRITTEN["json-files"]).is_file()
+
+
+def test_what_makes_no_sense_is_refused(model: Path, tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "tree", {"po/de.po": catalogue(STRINGS)})
+    for more in (["--output", "x/"], ["--force"], ["--format", "po"], [folder / "po/de.po"]):
+        line = one_error(call("translate", model, *more, "--tree", folder), 2)
+        assert "--tree translates the files of a project" in line
+    (tmp_path / "empty").mkdir()
+    line = one_error(call("translate", model, "--tree", tmp_path / "empty"), 3)
+    assert "no files to translate from 'en' into 'fr'; languages there: none" in line
+    assert "no such folder" in one_error(call("translate", model, "--tree", tmp_path / "no"), 3)
+    (tmp_path / "other").mkdir()
+    write_tree(tmp_path / "other", {"de.json": "{}", "it.json": "{}"})
+    line = one_error(call("translate", model, "--tree", tmp_path / "other"), 3)
+    assert "languages there: JSON or ARB files: de, it" in line
