@@ -17,7 +17,7 @@ CHOICE: dict[str, Any] = {
     ],
     "length_penalties": [
         {"length_penalty": 0.6, "score": 31.2, "chosen": True},
-        {"length_penalty": 1.0, "score": 31.3, "chosen": False},
+        {"length_penalty": 1.0, "score": 31.3, "lowers": ["bleu"], "chosen": False},
     ],
 }
 CONFIDENCE = {
@@ -34,11 +34,12 @@ CONFIDENCE = {
 
 def test_what_was_decided_in_words() -> None:
     assert choice_in_words({"choice": CHOICE}) == (
-        "Its weights are the checkpoint of step 400 (dev chrf 31.20), chosen over mean of 5 "
-        "checkpoints (30.70). Its length penalty is 0.6 (dev chrf 31.20), chosen over 1.0 (31.30)."
+        "The weights are the checkpoint of step 400 (dev chrf 31.20), chosen over mean of 5 "
+        "checkpoints (30.70). The length penalty is 0.6 (dev chrf 31.20), chosen over 1.0 "
+        "(31.30, but lower bleu)."
     )
     assert confidence_in_words({"confidence": CONFIDENCE}) == (
-        "Its confidence is calibrated on 1,014 lines of dev.tsv, of which 30% are right (chrF "
+        "Confidence is calibrated on 1,014 lines of dev.tsv, of which 30% are right (chrF "
         "above 60): calibration error 0.023, AUC 0.84."
     )
 
@@ -46,7 +47,7 @@ def test_what_was_decided_in_words() -> None:
 def test_a_single_candidate_that_was_not_compared() -> None:
     only = {**CHOICE, "candidates": [CHOICE["candidates"][1]], "length_penalties": []}
     assert choice_in_words({"choice": only}) == (
-        "Its weights are the checkpoint of step 400 (dev chrf 31.20)."
+        "The weights are the checkpoint of step 400 (dev chrf 31.20)."
     )
 
 

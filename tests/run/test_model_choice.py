@@ -49,7 +49,7 @@ def run_with(folder: Path, best: int, value: float, **training: Any) -> WeightSc
     values = {
         "data": {"train": [part], "dev": part},
         "training": {"best_metric": "chrf", "keep_checkpoints": 3, **training},
-        "evaluation": {"metrics": ["chrf"]},
+        "evaluation": {"metrics": ["chrf", "bleu"]},
     }
     (folder / "text.tsv").write_text("en\tde\na\tb\n", encoding="utf-8")
     for step, weight in WEIGHTS.items():
@@ -187,7 +187,9 @@ def test_a_length_penalty_that_does_not_pay_is_not_kept(
     score = run_with(tmp_path, best=4, value=8.0)
     made = penalised(score, monkeypatch, found)
     assert made.config.search.length_penalty == 0.6
-    assert made.penalties == {penalty: chrf for penalty, (chrf, _) in found.items()}
+    assert {one: trial.score for one, trial in made.penalties.items()} == {
+        penalty: chrf for penalty, (chrf, _) in found.items()
+    }
     assert len(score.scored) == 2
     assert penalised(score, monkeypatch, {}).penalties == {}
 

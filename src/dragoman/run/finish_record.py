@@ -64,18 +64,23 @@ def choice_in_words(values: Mapping[str, Any]) -> str:
     choice = values.get("choice", {})
     metric, told = choice.get("metric"), []
     if candidates := choice.get("candidates"):
-        told.append(f"Its weights are the {_chosen(candidates, 'name', metric)}.")
+        told.append(f"The weights are the {_chosen(candidates, 'name', metric)}.")
     if penalties := choice.get("length_penalties"):
-        told.append(f"Its length penalty is {_chosen(penalties, 'length_penalty', metric)}.")
+        told.append(f"The length penalty is {_chosen(penalties, 'length_penalty', metric)}.")
     return " ".join(told)
 
 
 def _chosen(values: list[dict[str, Any]], name: str, metric: Any) -> str:
     """Such as ``mean of 5 checkpoints (dev bleu 31.20), chosen over step 400 (30.70)``."""
     taken = next(one for one in values if one["chosen"])
-    others = [f"{one[name]} ({one['score']:.2f})" for one in values if one is not taken]
+    others = [f"{one[name]} ({_score(one)})" for one in values if one is not taken]
     chosen = f"{taken[name]} (dev {metric} {taken['score']:.2f})"
     return f"{chosen}, chosen over {', '.join(others)}" if others else chosen
+
+
+def _score(value: Mapping[str, Any]) -> str:
+    lowered = " and ".join(value.get("lowers", ()))
+    return f"{value['score']:.2f}{', but lower ' * bool(lowered)}{lowered}"
 
 
 def confidence_in_words(values: Mapping[str, Any]) -> str:
@@ -85,7 +90,7 @@ def confidence_in_words(values: Mapping[str, Any]) -> str:
         return ""
     auc = "" if found["auc"] is None else f", AUC {found['auc']:.2f}"
     return (
-        f"Its confidence is calibrated on {found['lines']:,} lines of {found['text']}, of which "
+        f"Confidence is calibrated on {found['lines']:,} lines of {found['text']}, of which "
         f"{found['share']:.0%} are right ({found['right']}): calibration error "
         f"{found['calibration_error']:.3f}{auc}."
     )

@@ -62,6 +62,15 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class PenaltyTrial:
+    """A length penalty on samples of the dev sets."""
+
+    score: float
+    lowers: tuple[str, ...] = ()
+    """Metrics that it lowers, which rules it out."""
+
+
+@dataclass(frozen=True)
 class ChosenModel:
     """The weights that become the model of a run, and how they were chosen."""
 
@@ -76,8 +85,8 @@ class ChosenModel:
     """Position between the first of two checkpoints and the second; None for their mean."""
     scores: dict[str, float] = field(default_factory=dict)
     """Dev scores of the candidates by their names; empty if there was only one."""
-    penalties: dict[float, float] = field(default_factory=dict)
-    """Dev scores of the length penalties that were tried; empty if none was."""
+    penalties: dict[float, PenaltyTrial] = field(default_factory=dict)
+    """The length penalties that were tried; empty if none was."""
 
     def steps(self) -> list[int]:
         """Of the checkpoints that the weights are made from, ascending."""
@@ -99,10 +108,11 @@ class ChosenModel:
             "length_penalties": [
                 {
                     "length_penalty": penalty,
-                    "score": score,
+                    "score": trial.score,
+                    "lowers": list(trial.lowers),
                     "chosen": penalty == self.config.search.length_penalty,
                 }
-                for penalty, score in self.penalties.items()
+                for penalty, trial in self.penalties.items()
             ],
         }
 
@@ -231,17 +241,22 @@ def _with_best_penalty(score: SetScorer, made: ChosenModel) -> ChosenModel:
     config, metric = score.config, _penalty_metric(score.config)
     if metric is None or not config.length_penalties:
         return made
-    own = config.search.length_penalty
+    own, metrics = config.search.length_penalty, config.evaluation.metrics
     means = _penalty_scores(score, made, (own, *config.length_penalties))
     if not means:
         return made
-    made = replace(made, penalties={penalty: found[metric] for penalty, found in means.items()})
-    best = own
-    for penalty, found in means.items():
-        worse = [name for name in found if is_better(name, means[own][name], found[name])]
-        if not worse and is_better(metric, found[metric], means[best][metric]):
+    trials = {
+        penalty: PenaltyTrial(
+            found[metric],
+            tuple(name for name in metrics if is_better(name, means[own][name], found[name])),
+        )
+        for penalty, found in means.items()
+    }
+    made, best = replace(made, penalties=trials), own
+    for penalty, trial in trials.items():
+        if not trial.lowers and is_better(metric, trial.score, trials[best].score):
             best = penalty
-    if abs(means[best][metric] - means[own][metric]) < LEAST_GAIN:
+    if abs(trials[best].score - trials[own].score) < LEAST_GAIN:
         return made
     search = config.search.model_copy(update={"length_penalty": best})
     config = config.model_copy(update={"search": search})

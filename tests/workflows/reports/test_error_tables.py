@@ -3,18 +3,21 @@ from typing import Any
 from dragoman.workflows.reports.error_tables import finish_text
 
 
-def kind(title: str, lines: int, of: int, text: str) -> dict[str, Any]:
-    example = {"line": 7, "translation": "Ein Wort", "text": text, "message": "'{n}' is missing"}
+def kind(title: str, lines: int, of: int, message: str) -> dict[str, Any]:
+    example = {"line": 7, "translation": "Ein Wort", "message": message}
     return {"title": title, "lines": lines, "of": of, "examples": [example]}
 
 
 def test_the_worst_kinds_with_an_example_each() -> None:
-    kinds = [kind("placeholders wrong", 17, 41, "{n}"), kind("repeated", 1, 1000, "")]
+    kinds = [
+        kind("placeholders wrong", 17, 41, "'{n}' is missing"),
+        kind("repeated", 1, 1000, "it repeats itself"),
+    ]
     summary = {"lines": 1000, "wrong": 18, "kinds": kinds, "unchecked": {"wrong_language": "no"}}
     assert finish_text({"errors": {"dev": summary}}).splitlines() == [
         "Errors on dev, 1,000 lines checked: 18 lines have any",
-        "  placeholders wrong    17 of 41  line 7: 'Ein Wort': '{n}' is missing",
-        "  repeated            1 of 1,000  line 7: 'Ein Wort'",
+        "  placeholders wrong    17 of 41  line 7: '{n}' is missing: 'Ein Wort'",
+        "  repeated            1 of 1,000  line 7: it repeats itself: 'Ein Wort'",
         "  not checked, wrong_language: no",
     ]
 

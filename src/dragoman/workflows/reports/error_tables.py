@@ -37,5 +37,4 @@ def _cells(kind: Mapping[str, Any]) -> Iterator[str]:
     yield kind["title"]
     yield f"{kind['lines']:,} of {kind['of']:,}"
     first = kind["examples"][0]
-    text = f": {first['message']}" if first["text"] else ""
-    yield f"line {first['line']}: {shown(first['translation'])}{text}"
+    yield f"line {first['line']}: {first['message']}: {shown(first['translation'])}"
