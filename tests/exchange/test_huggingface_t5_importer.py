@@ -186,7 +186,13 @@ class TestSources:
         assert len(ids) == len(made.source("to German to German:")) - 1
 
     @pytest.mark.parametrize(
-        "tasks", [None, 7, {"translation_en_to_de": 7}, {"translation_en_to_de": {"prefix": "de>"}}]
+        "tasks",
+        [
+            None,
+            7,
+            {"translation_en_to_de": 7},
+            *({"translation_en_to_de": {"prefix": one}} for one in ("de:", "<de> ", "to \u5317 ")),
+        ],
     )
     def test_without_known_words(self, tmp_path: Path, tasks: object) -> None:
         made = t5(tmp_path / "t5")

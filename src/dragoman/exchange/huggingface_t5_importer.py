@@ -189,15 +189,25 @@ class _Pieces:
         processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
         if not self.tags:
             split = [
-                (one, into, _copies(processor.encode(words, out_type=str)))
+                (one, into, self._copies(processor.encode(words, out_type=str)))
                 for one, into, words in _prefixes(options)
             ]
             return [_Asked(one, into, tags, tuple(tags)) for one, into, tags in split if tags]
         first = next(iter(self.tags))
         pieces = processor.encode(f"{first} a", out_type=str)
         # sentencepiece has a sign of a space in front of a tag, as in front of any word.
-        before = _copies(pieces[: pieces.index(first)]) if first in pieces else {}
+        before = self._copies(pieces[: pieces.index(first)]) if first in pieces else {}
         return [_Asked(source or "source", tag[2:-1], before, (*before, tag)) for tag in self.tags]
+
+    def _copies(self, pieces: Sequence[str]) -> dict[str, str]:
+        """Tags that are read as these pieces, in order; none if a piece is unknown or no name."""
+        names: dict[str, str] = {}
+        for piece in pieces:
+            name = f"text:{piece.replace(SPACE_SIGN, '_')}"
+            again = sum(piece == other for other in names.values())
+            names[f"<{name}:{again + 1}>" if again else f"<{name}>"] = piece
+        usable = len(names) == len(pieces) and all(piece in self.ids for piece in pieces)
+        return names if usable and all(map(is_tag, names)) else {}
 
     def notes(self, asked: Sequence[_Asked]) -> Iterator[str]:
         """Differences of the vocabulary, and how to ask for a task that the files do not list."""
@@ -331,14 +341,3 @@ def _prefixes(options: HuggingfaceOptions) -> Iterator[tuple[str, str, str]]:
         prefix = task.get("prefix") if isinstance(task, dict) else None
         if match and isinstance(prefix, str) and prefix.endswith(" "):
             yield match[1], match[2], prefix
-
-
-def _copies(pieces: Sequence[str]) -> dict[str, str]:
-    """Tags that are read as these pieces, in their order; none if a piece gives no usable name."""
-    names: dict[str, str] = {}
-    for piece in pieces:
-        name = f"text:{piece.replace(SPACE_SIGN, '_')}"
-        again = sum(piece == other for other in names.values())
-        names[f"<{name}:{again + 1}>" if again else f"<{name}>"] = piece
-    usable = len(names) == len(pieces) and all(map(is_tag, names))
-    return names if usable else {}
