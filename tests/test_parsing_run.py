@@ -14,6 +14,7 @@ from dragoman.core.constituency import read_tree
 from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.runs import conclude_run
@@ -66,13 +67,14 @@ def test_a_parser_is_trained_scored_and_used(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # Wrong only in the full stop, which is no word by the tags of the file.
-    parsed = ["(S (NP XX XX )NP (VP XX XX )VP )S"] * 3
-    monkeypatch.setattr(Translator, "translate", lambda *_: parsed)
+    parsed = [[Translation("(S (NP XX XX )NP (VP XX XX )VP )S", 0.0, 0.0, [], True)]] * 3
     run = tmp_path / "run"
     experiment = Experiment.create(read_experiment(recipe), run)
     prepared = experiment.prepare()
     assert prepared.alignments is not None
-    experiment.train(prepared, ALONE, lambda step: [])
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "stream_nbest", lambda *_, nbest: iter(parsed))
+        experiment.train(prepared, ALONE, lambda step: [])
     report = read_scores(run)["dev"]
     assert report["malformed_trees"]["value"] == 0
     assert report["bracketing_f1"]["value"] == 100
