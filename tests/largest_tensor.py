@@ -9,9 +9,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class LargestTensor(TorchDispatchMode):
-    """Notes how many numbers the largest tensor holds that comes of any operation."""
+    """Notes how many numbers the largest tensor holds that comes of any operation.
+
+    And the largest of real numbers.
+    """
 
     largest = 0
+    largest_real = 0
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -20,4 +24,6 @@ class LargestTensor(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if isinstance(result, Tensor):
             self.largest = max(self.largest, result.numel())
+            if result.is_floating_point():
+                self.largest_real = max(self.largest_real, result.numel())
         return result

@@ -14,6 +14,7 @@ from command_line import CommandLine
 from families import VOCABULARY, build, random_ids, teacher_force, variations
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from largest_tensor import LargestTensor
 from tiny_model import save_tiny_model
 from torch import Tensor, nn
 from torch.nn import functional
@@ -100,6 +101,25 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
     assert torch.equal(found[4], layer.bias)
     assert torch.equal(found[5:], together[5:])
     assert layer(x[:0]).shape == (0, 24)
+
+
+@here
+@torch.no_grad()
+def test_a_large_matrix_is_quantised_without_another_of_its_size() -> None:
+    """That of an output over 256,000 pieces takes a gigabyte."""
+    torch.manual_seed(1)
+    linear = nn.Linear(16, 9000, bias=False)
+    linear.weight[7] = 0
+    matrix = linear.weight.detach()
+    with LargestTensor() as sizes:
+        weights = quantised.QuantisedWeights.of(matrix)
+    assert sizes.largest_real <= 4096 * 16
+    x = torch.randn(2, 16)
+    expected = by_formula(x, linear, quantised.input_levels())
+    found = quantised._product(x, weights, None, quantised.input_levels())
+    keep = linear.weight.abs().amax(1) > 0
+    torch.testing.assert_close(found[:, keep].double(), expected[:, keep], rtol=1e-4, atol=1e-5)
+    assert not found[:, ~keep].any()
 
 
 @here

@@ -25,6 +25,7 @@ LEAST_WEIGHTS = 1 << 17
 """Elements of the smallest matrix that is quantised.  For smaller matrices, the factors of the rows
 take longer than the product."""
 _LARGEST = 127
+_ROWS_AT_ONCE = 4096
 _TINY = 1e-30
 """Minimum for the maximum of a row, so that a row of zeros can be divided by it."""
 
@@ -41,9 +42,13 @@ class QuantisedWeights(NamedTuple):
 
     @classmethod
     def of(cls, weight: Tensor) -> QuantisedWeights:
-        """Quantise a matrix of numbers."""
-        factors = weight.abs().amax(1).clamp_min(_TINY) / _LARGEST
-        integers = (weight / factors.unsqueeze(1)).round().to(torch.int8)
+        """Quantise a matrix of numbers, some rows at a time: some have a row for each piece."""
+        largest = torch.maximum(weight.amax(1), -weight.amin(1))
+        factors = largest.clamp_min(_TINY) / _LARGEST
+        integers = torch.empty(weight.shape, dtype=torch.int8)
+        for start in range(0, len(weight), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            integers[rows] = (weight[rows] / factors[rows].unsqueeze(1)).round_()
         packed = torch.ops.onednn.qlinear_prepack(integers, None)
         return cls(packed, factors, torch.zeros(len(weight), dtype=torch.int64))
 
