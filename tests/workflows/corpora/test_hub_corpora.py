@@ -17,7 +17,7 @@ from hub_server import HubServer, hub_server
 from listed_corpora import ENGLISH, KOREAN
 
 from dragoman.core.errors import ConfigError, DataError, DownloadError
-from dragoman.exchange.hub_datasets import file_kind, languages_of
+from dragoman.exchange.hub_datasets import fetch_files, file_kind, languages_of, look_up
 from dragoman.text.corpora.fetched_corpus import fetched_corpus
 from dragoman.text.lines import read_lines
 
@@ -145,6 +145,13 @@ def test_the_cache_answers_offline(
     assert both(found, "dev") == [ENGLISH[40:45], KOREAN[40:45]]
     error = error_of("hf:datasets/org/other", code=DownloadError.exit_code)
     assert "hf:datasets/org/other: not in the cache" in error
+
+
+def test_a_change_between_the_look_and_the_download_is_told(server: HubServer) -> None:
+    seen = look_up(NAME)
+    server.repositories["datasets/org/pairs"]["more.txt"] = b"x"
+    with pytest.raises(DownloadError, match="was changed just now; repeat the command"):
+        fetch_files(seen, ["en-ko/test-00000-of-00001.parquet"])
 
 
 KINDS = {
