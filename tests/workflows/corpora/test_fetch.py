@@ -278,6 +278,8 @@ def test_other_errors_are_one_line(folder: Path, web: Web, index: Index) -> None
     assert "has no text in de; its languages are en" in error
     error = error_of(SMALL, "--languages", "english", code=ConfigError.exit_code)
     assert "name two languages by their codes" in error
+    error = error_of("multi30k", "--languages", "en,de", code=ConfigError.exit_code)
+    assert "need a corpus of another list" in error
     error = error_of("mtdata:Google-wmt24pp-1-eng-kor", code=ConfigError.exit_code)
     assert error.endswith("get it as hf:datasets/google/wmt24pp#en-ko")
     error = error_of("mtdata:Motorola-sheet-1-eng-kor", code=ConfigError.exit_code)

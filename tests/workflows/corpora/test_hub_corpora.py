@@ -117,6 +117,7 @@ def test_parquet_by_subset_at_its_revision(server: HubServer, folder: Path) -> N
     assert both(found, "test") == [ENGLISH[45:], KOREAN[45:]]
     name = f"{NAME}@{server.commit('datasets/org/pairs')}#en-ko"
     assert f"{name}: en, ko; 0.0 MB to download; licence: cc-by-4.0" in said
+    assert "Cite: @article{a, title = {Pairs}, }" in said
     assert "train: 40 pairs, dev: 5 pairs, test: 5 pairs" in said
     assert sorted(set(server.sent)) == sorted(
         ["README.md", *(one for one in FILES if re.match("en-ko/(train|val|test)", one))]

@@ -136,6 +136,10 @@ def get(
 
     ours = [name for name in names if not is_listed(name)]
     listed = [name for name in names if is_listed(name)]
+    if not listed and (languages is not None or keep_duplicates):
+        raise click.UsageError(
+            "--languages and --keep-duplicates need a corpus of another list, such as mtdata:NAME"
+        )
     options = FetchOptions(
         languages=None if languages is None else language_pair(languages.split(",")),
         source=source,

@@ -181,6 +181,9 @@ def _fetched(
             }
         )
         record_corpus(new, record)
+    if not corpus.cited:
+        for citation in record.citations:
+            say(f"Cite: {' '.join(citation.split())}")
     _summarise(record, folder, say)
     return record
 
