@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installed_package import installed_package
 from project_trees import STRINGS, catalogue, keyed, layouts, write_tree
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpora.corpus import read_pairs
-from dragoman.workflows.material import Choice, Material
+from dragoman.text.formats import GROUP
+from dragoman.workflows.material import Choice, Material, find_part
 from dragoman.workflows.pile import find_materials, find_parts
 
 
@@ -87,6 +89,13 @@ def test_a_single_file_stays_what_it_was(project: Path) -> None:
     assert [part.format for part in parts] == ["po-files"]
 
 
+def test_a_folder_as_one_part_by_its_format(project: Path) -> None:
+    part, languages = find_part([project], Choice("en", "de", "json-files"))
+    assert (part.format, languages) == ("json-files", ("en", "de"))
+    with pytest.raises(DataError, match="not a file"):
+        find_part([project], Choice("en", "de"))
+
+
 def test_several_languages(project: Path) -> None:
     write_tree(
         project, {"locales/fr/app.json": keyed(STRINGS), "po/ko.po": catalogue({"Open": "열기"})}
@@ -153,3 +162,30 @@ def test_xliff_in_several_languages(tmp_path: Path) -> None:
     assert pairs(found) == [("Yes", "Oui")]
     with pytest.raises(ConfigError, match="it has de, en, fr"):
         find_materials([path])
+
+
+LAYOUT = """
+from dragoman.text.formats.projects.string_projects import KeyedFiles
+from dragoman.text.string_files.keyed_string import KeyedString
+
+def lines(content):
+    pairs = (line.split("=") for line in content.decode().splitlines())
+    return [KeyedString((key,), text) for key, text in pairs]
+
+class IniFiles(KeyedFiles):
+    name = "ini-files"
+    title = "INI files"
+    examples = "lang/LANGUAGE.ini"
+    readers = {".ini": lines}
+"""
+
+
+def test_a_layout_of_another_package(tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "app", {"lang/en.ini": "a=One\nb=Two", "lang/de.ini": "b=Zwei"})
+    entries = {"ini-files": "layouts_outside:IniFiles"}
+    with installed_package(tmp_path / "site", "layouts_outside", LAYOUT, GROUP, entries):
+        (found,) = find_materials([folder], source="en", target="de")
+        assert [part.format for part in found.train] == ["ini-files"]
+        assert pairs(found) == [("Two", "Zwei")]
+    with pytest.raises(DataError, match="no translations are known"):
+        find_materials([folder], source="en", target="de")

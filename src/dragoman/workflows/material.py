@@ -84,8 +84,12 @@ def find_material(
 
 
 def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """The corpus in one file with both sides or two plain files, and its two languages."""
-    _check_files(*files)
+    """The corpus in one file with both sides or two plain files, and its two languages.
+
+    Or, with a format of folders, that of a folder.
+    """
+    is_folder = choice.format is not None and format_named(choice.format).is_folder
+    _check_files(*([path for path in files if not path.is_dir()] if is_folder else files))
     return _part(files, choice)
 
 
