@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 from dragoman.cli import declare
+from dragoman.cli.main import commands
 from dragoman.cli.search_options import (
     buffer_option,
     output_options,
@@ -152,3 +153,29 @@ def test_an_option_agrees_with_the_field_that_it_sets(declared: declare.Declared
         for bound, is_open in bounds:
             if bound is not None and not is_open:
                 adapter.validate_python(bound)
+
+
+def walked(command: click.Command) -> list[tuple[str, click.Option]]:
+    """All options of a command, and of those below it."""
+    found = [(command.name or "", one) for one in command.params if isinstance(one, click.Option)]
+    for below in getattr(command, "commands", {}).values():
+        found += walked(below)
+    return found
+
+
+def test_every_list_may_be_separated_by_commas_or_given_one_by_one() -> None:
+    """Or else the last value would win, silently."""
+    names, values = set(), ["1", "2", "3"]
+    for command, option in walked(commands):
+        flag, said = option.opts[0], option.help or ""
+        assert "separated by commas" not in said or option.multiple, (command, flag)
+        if not (option.metavar or "").endswith(",...") or "=" in (option.metavar or ""):
+            continue
+        names.add(f"{command} {flag}")
+        for given in (["1,2,3"], values, ["1, 2", "3"], []):
+            arguments = [part for value in given for part in (flag, value)]
+            context = click.Command("any", params=[option]).make_context("any", arguments)
+            found = [*map(str, context.params[option.name or ""])]
+            assert found == (values if given else []), (command, flag)
+    assert {"translate --protect", "tune --protect", "evaluate --among"} <= names
+    assert {"evaluate --bounds", "classify --py3langid", "import --languages"} <= names

@@ -254,14 +254,14 @@ class TestTerms:
         file = tmp_path / "system.yaml"
         given = ("--glossary", tmp_path / "terms.tsv", "--keep", tmp_path / "names.txt")
         options = ("--protect", "numbers, tags", "--keep-pattern", "c c", "--write-system", file)
-        stdin = b"a\n<ui> b e d\nc c 5\n"
+        stdin = b"a\n<ui> b e d\nc c 55\n"
         found = dragoman("translate", legs / "into", *given, *options, "--json", stdin=stdin)
         assert found.code == 0, found.err
         lines = [json.loads(line) for line in found.out.splitlines()]
-        assert [line["missing"] for line in lines] == [[], [], ["5"]]
+        assert [line["missing"] for line in lines] == [[], [], ["55"]]
         assert "d c" in lines[0]["translation"] or "e e" in lines[0]["translation"]
         assert "c c" in lines[2]["translation"]
-        assert "line 3: the translation lacks '5' (the target vocabulary lacks" in caplog.text
+        assert "line 3: the translation lacks '55' (the target vocabulary lacks" in caplog.text
         terms = read_system(file).terms
         assert terms is not None
         assert (terms.protect, terms.keep_patterns) == (("numbers", "tags"), ("c c",))

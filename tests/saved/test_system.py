@@ -146,10 +146,6 @@ def test_plain_values_make_the_same_description(
         ({"engine": "ctranslate2", "prefix": "a"}, "no forced prefix"),
         ({"engine": "ctranslate2", "language_model": {"path": "lm"}}, "no language model"),
         ({"engine": "ctranslate2", "device": "cuda"}, "runs on the cpu"),
-        (
-            {"engine": "ctranslate2", "terms": {"protect": ["tags"]}},
-            "ctranslate2 cannot demand terms",
-        ),
         ({"terms": {"protect": ["tag"]}}, "terms.protect.0: .* found 'tag'"),
         ({"pivot": {}}, "missing key 'pivot.language'; add it"),
         ({"pivot": {"language": "en"}}, r"so name target_language \(--to\); or name the models"),

@@ -7,8 +7,9 @@
     --tag TAG... as tags -> tags
         Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.
 
-The line of an option has its flag, a placeholder, and ``...`` if it may be repeated.  These may
-follow, in this order:
+The line of an option has its flag, a placeholder, and ``...`` if it may be repeated.  ``TAG,...``
+is a list: its values may be separated by commas, given one by one, or both.  These may follow, in
+this order:
 
 - ``: KIND``: type of the value, by default text: one of :data:`KINDS`, a number and perhaps its
   bounds, such as ``0 < number <= 1``, or the choices, such as ``exact | quick``
@@ -79,6 +80,8 @@ class Declared:
         if placeholder or repeated or kind:
             attributes |= {"type": _type(kind or "text"), "metavar": placeholder}
             attributes |= {"multiple": bool(repeated), "required": bool(required)}
+            if placeholder and placeholder.endswith(","):
+                attributes |= {"metavar": f"{placeholder}...", "callback": listed}
         else:
             attributes["is_flag"] = True
         if default is not None:
@@ -92,6 +95,17 @@ class Declared:
     def __call__(self, command: AnyCommand) -> AnyCommand:
         """Add the option."""
         return click.option(self.flag, self.name, **self.attributes)(command)
+
+
+def listed(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The values of a list, in their order and each once."""
+    values = [part.strip() for value in given for part in value.split(",")]
+    found = tuple(dict.fromkeys(filter(None, values)))
+    if given and not found:
+        raise click.BadParameter(f"{','.join(given)!r} names nothing; write it like one,another")
+    return found
 
 
 def _type(kind: str) -> Any:

@@ -75,17 +75,17 @@ class NamedTestSet:
             return list(input_lines((path,)))
         from dragoman.saved.directions import told_languages
         from dragoman.saved.model import config_of
+        from dragoman.saved.system_parts import UNPROTECTED
         from dragoman.text.sacrebleu_sets import languages_of_set
         from dragoman.translation.translator import Translator
 
         sources, report, lines = list(input_lines((self.files.source,))), LineReport(None), []
         languages = told_languages(config_of(model), *languages_of_set(self.name))
         with (
-            Translator.load(model, **languages) as translator,
+            Translator.load(model, terms=UNPROTECTED, **languages) as translator,
             counting(f"translating {self.name}", "lines", len(sources)) as count,
         ):
             for result in translator.stream_lines(sources, progress=count, nbest=1):
-                best = result.translations[0]
-                report.add(result.line.number + 1, best)
-                lines.append(best.text)
+                report.add(result)
+                lines.append(result.translations[0].text)
         return lines

@@ -100,8 +100,11 @@ unreviewed_option = declare.options("""
 """)
 
 
-def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Parse an option's value as increasing whole numbers, separated by commas."""
+def rising_numbers(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Parse the values of a list as increasing whole numbers."""
+    value = ",".join(given)
     try:
         numbers = tuple(int(part) for part in value.split(",") if value)
     except ValueError as error:

@@ -72,9 +72,9 @@ described_without_workers = declare.Options(
             Copy the names in FILE, one per line, unchanged; may be repeated.
         --keep-pattern REGEX... as keep_patterns -> terms.keep_patterns
             Copy whatever matches REGEX unchanged; may be repeated.
-        --protect KINDS
-            Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several are
-            separated by commas.
+        --protect KIND,...
+            Copy strings of these kinds unchanged, and invent none: placeholders, tags, urls,
+            numbers.  With none, nothing is protected.  [default: all of them]
         --engine: pytorch | ctranslate2 -> engine
             Inference engine; ctranslate2 is an optional extra and converts MODEL on first
             use.  [default: pytorch]
@@ -162,8 +162,9 @@ def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationS
     values |= _adapters(options["adapters"])
     _lay_over_pivot(values, options, pivot)
     first_leg = values.get("pivot") if options["onward"] else None
-    routes, protected = _routes(options["routes"], first_leg), _kinds(options["protect"])
-    lay_over(values, {"routes": routes, "terms": {"protect": protected} if protected else {}})
+    protected = _kinds(options["protect"])
+    lay_over(values, {"routes": _routes(options["routes"], first_leg)})
+    lay_over(values, {"terms": {} if protected is None else {"protect": protected}})
     fusion = values.get("language_model")
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
@@ -184,11 +185,15 @@ def _switched(
     return {field: values.get(field) or True} if options.get(field) else {}
 
 
-def _kinds(given: str | None) -> list[str]:
-    kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
-    if given is not None and not kinds:
-        raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")
-    return kinds
+def _kinds(given: tuple[str, ...]) -> list[str] | None:
+    """The kinds that values of ``--protect`` name; None without any value."""
+    if "none" not in given:
+        return list(given) or None
+    if len(given) > 1:
+        raise click.UsageError(
+            f"--protect {','.join(given)}: none goes with no other kind; leave out one of them"
+        )
+    return []
 
 
 def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any], given: dict[str, Any]) -> None:

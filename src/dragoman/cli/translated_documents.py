@@ -195,6 +195,11 @@ class _Done:
                 for flaw in self.file.flaws
                 if flaw.missing
             ],
+            "invented": [
+                {"text": flaw.text, "strings": list(flaw.invented)}
+                for flaw in self.file.flaws
+                if flaw.invented
+            ],
             "faults": [
                 {"text": flaw.text, "faults": list(flaw.faults)}
                 for flaw in self.file.flaws
@@ -328,6 +333,8 @@ def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
         problems = []
         if flaw.missing:
             problems.append(f"lacks {', '.join(map(shown, flaw.missing))}")
+        if flaw.invented:
+            problems.append(f"invents {', '.join(map(shown, flaw.invented))}")
         if flaw.faults:
             problems.append(worded_faults(flaw.faults))
         log.warning(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import shown
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
@@ -86,12 +87,14 @@ class LineReport:
     """Warns of lines to be reviewed: at once, and again at the end.
 
     Args:
-        flag_below: the confidence below which a translation is flagged; None flags nothing.
+        flag_below: the confidence below which a translation is flagged; with None, only what lacks
+            or invents something protected is.
     """
 
     def __init__(self, flag_below: float | None) -> None:
         self._bound = flag_below
-        self._lines = self._flagged = 0
+        self._lines = self._flagged = self._unlike = 0
+        self._broken: list[str] = []
         self._refused = RefusedLines("translated", "its translation is left empty")
 
     @property
@@ -101,31 +104,51 @@ class LineReport:
 
     def is_flagged(self, translation: Translation) -> bool:
         """Whether a translation needs review: a refused line always, an empty line never."""
-        if self._bound is None:
-            return False
         if translation.refused is not None:
             return True
-        return translation.confidence is not None and translation.confidence < self._bound
+        if translation.missing or translation.invented:
+            return True
+        return self._is_doubtful(translation)
 
-    def add(self, line: int, best: Translation) -> None:
-        """Warn of a line (from 1) whose best translation is refused, flagged or degenerate."""
+    def _is_doubtful(self, translation: Translation) -> bool:
+        """Whether the confidence of a translation is too low."""
+        if self._bound is None or translation.confidence is None:
+            return False
+        return translation.confidence < self._bound
+
+    def add(self, translated: TranslatedLine) -> None:
+        """Warn of a line whose best translation is refused, flagged or degenerate."""
+        line, best = translated.line.number + 1, translated.translations[0]
         self._lines = line
+        if translated.broken:
+            self._broken.append(f"line {line}: {', '.join(map(shown, translated.broken))}")
         self._refused.add(best.refused)
-        if self.is_flagged(best):
-            self._flagged += 1
-            if best.refused is None:
-                log.warning(
-                    "line %d: confidence %.2f, below %g", line, best.confidence, self._bound
-                )
+        self._flagged += self.is_flagged(best)
+        # Warnings of what is missing come from the translator itself.
+        self._unlike += best.refused is None and bool(best.missing or best.invented)
+        if best.refused is None and self._is_doubtful(best):
+            log.warning("line %d: confidence %.2f, below %g", line, best.confidence, self._bound)
         if best.faults:
             said = worded_faults(best.faults)
             log.warning("line %d: the translation %s; check it", line, said)
 
     def conclude(self) -> None:
-        """Report the number of flagged lines, and fail the command if a line was refused."""
-        if self._flagged:
+        """Report the number of flagged lines, and fail the command if a line is unusable."""
+        if self._unlike:
+            log.warning(
+                "%s of %s lines: the translation lacks or invents something; check it",
+                f"{self._unlike:,}",
+                f"{self._lines:,}",
+            )
+        if self._flagged and self.flags:
             log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
         self._refused.conclude()
+        if self._broken:
+            raise DataError(
+                f"{len(self._broken):,} of {self._lines:,} translations lack or invent "
+                f"placeholders, tags or addresses; the first is {self._broken[0]}; correct them, "
+                "or translate with --protect none"
+            )
 
 
 @dataclass(frozen=True)
@@ -144,8 +167,7 @@ def json_line(translated: TranslatedLine, report: LineReport, shown: PrintedFiel
     line, (best, *others) = translated
     values = {"line": line.number + 1, "source": line.given, **_values(best, shown)}
     values["refused"] = best.refused
-    if report.flags:
-        values["flagged"] = report.is_flagged(best)
+    values["flagged"] = report.is_flagged(best)
     values["alternatives"] = [_values(other, shown) for other in others]
     return to_json(values)
 
@@ -161,6 +183,8 @@ def _values(translation: Translation, shown: PrintedFields) -> dict[str, Any]:
     }
     if translation.missing is not None:
         values["missing"] = list(translation.missing)
+    if translation.invented is not None:
+        values["invented"] = list(translation.invented)
     if translation.pivot is not None:
         values["pivot"] = translation.pivot
     if shown.confidence:

@@ -93,6 +93,8 @@ def _rendering_of(answer: Json) -> Rendering:
         answer["confidence"],
         tuple(Link(*link) for link in answer["links"]),
         answer["from_memory"],
+        missing=tuple(answer.get("missing", ())),
+        invented=tuple(answer.get("invented", ())),
         token_scores=tuple(TokenScore(*one) for one in answer.get("token_scores", ())),
     )
 

@@ -54,6 +54,8 @@ class Flaw:
     """The terms and copied strings that its translation should contain and does not."""
     faults: tuple[str, ...] = ()
     """Signs of a degenerate translation: ``repetition``, ``length``."""
+    invented: tuple[str, ...] = ()
+    """Placeholders, tags and addresses of its translation that the sentence lacks."""
 
 
 class Untranslated(NamedTuple):
@@ -269,8 +271,8 @@ def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[
         for sentence in answer.sentences:
             best = sentence.renderings[0]
             missing = tuple(name for name in best.missing if name not in kept)
-            if missing or best.faults:
-                yield Flaw(sentence.source, missing, best.faults)
+            if missing or best.faults or best.invented:
+                yield Flaw(sentence.source, missing, best.faults, best.invented)
 
 
 async def _translated(

@@ -77,7 +77,8 @@ class TranslationSystem(Config):
     prefix: str = ""
     """Forced prefix of every translation, unless a call gives another."""
     terms: TermsConfig | None = None
-    """Terms that translations must contain, and what is copied; nothing by default."""
+    """Terms that translations must contain, and what is copied: by default placeholders, tags,
+    addresses and numbers."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Settings of search, which override those saved with the first model."""
     engine: EngineName = "pytorch"
@@ -184,8 +185,6 @@ class TranslationSystem(Config):
             yield "engine ctranslate2 has no language model; remove it, or choose engine pytorch"
         if self.prefix:
             yield "engine ctranslate2 has no forced prefix; remove it, or choose engine pytorch"
-        if self.terms is not None and self.terms.constrains:
-            yield "engine ctranslate2 cannot demand terms; remove them, or choose engine pytorch"
         if self.device not in {None, "cpu"}:
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
         if self.shortlist:

@@ -64,9 +64,11 @@ class TermsConfig(Config):
     """Files of names and other terms that are not translated, one in each line."""
     keep_patterns: tuple[str, ...] = ()
     """Regular expressions of what is copied as it is, such as `ISO \\d+`."""
-    protect: tuple[ProtectedKind, ...] = ()
-    """Sets of what is copied: `placeholders` such as `{name}` and `%s`, `tags` such as `<b>` and
-    `&amp;`, `urls` with e-mail addresses, and `numbers`."""
+    protect: tuple[ProtectedKind, ...] | None = None
+    """Sets of what is copied, and not invented: `placeholders` such as `{name}` and `%s`, `tags`
+    such as `<b>` and `&amp;`, `urls` with e-mail addresses, and `numbers`, which may also be
+    written otherwise. By default all of them, wherever the search can demand it; `[]` protects
+    nothing."""
 
     def conflicts(self) -> Iterator[str]:
         """A mode of no glossary."""
@@ -74,10 +76,14 @@ class TermsConfig(Config):
             yield from self.unread("without a glossary", "mode")
 
     @property
-    def constrains(self) -> bool:
-        """Whether terms constrain the search, and not only its input."""
+    def insists(self) -> bool:
+        """Whether something is demanded that is not protected by default."""
         hard = self.glossary is not None and self.mode != "learned"
         return hard or bool(self.keep or self.keep_patterns or self.protect)
+
+
+UNPROTECTED = TermsConfig(protect=())
+"""For scores of a model: what search alone writes, as published figures are."""
 
 
 class IdentifierConfig(Config):

@@ -98,6 +98,10 @@ class _Step:
         bound = rules.apply(scores, partial)
         early = ~progress.complete & ~bound  # rows that may not end yet
         scores[:, EOS] = scores[:, EOS].masked_fill(early, _IMPOSSIBLE)
+        within = (table.bound(progress) & early).nonzero().flatten()  # only the phrase may go on
+        scores.index_fill_(0, within, _IMPOSSIBLE)
+        if table.signed:
+            scores.masked_fill_(table.spoils(progress) & ~bound.unsqueeze(1), _IMPOSSIBLE)
 
         each = min(self._beam + 1, scores.size(1))
         values, pieces = close_dead_ends(scores, *best(scores, each))  # (rows, each)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import repeat
 from typing import NamedTuple
 
 import torch
@@ -83,7 +84,8 @@ class PhraseTable:
     """The phrases of each sentence of a batch.
 
     A phrase has at least one spelling, none of them empty.  At the id ``restart``, counting of
-    phrases starts anew.
+    phrases starts anew.  An output that has begun a phrase by one of its sentence's ``signed``
+    pieces must complete it, and then end the word.
     """
 
     def __init__(
@@ -92,11 +94,15 @@ class PhraseTable:
         edges: WordEdges,
         device: torch.device,
         restart: int | None = None,
+        signed: Sequence[frozenset[int]] | None = None,
     ) -> None:
-        self._restart = restart
+        self._restart, self.signed = restart, signed is not None and any(signed)
         self.edges = WordEdges(*(tensor.to(device) for tensor in edges))
         width = max(1, *map(len, phrases))
-        tries = [_Trie(one, width, edges.ends_in_word) for one in phrases]
+        tries = [
+            _Trie(one, width, edges.ends_in_word, pieces)
+            for one, pieces in zip(phrases, signed or repeat(frozenset()), strict=False)
+        ]
         starts, rows = [0], list[_Row]()
         for trie in tries:
             rows += trie.rows(starts[-1])
@@ -113,6 +119,7 @@ class PhraseTable:
         self._own = padded([row.own for row in rows], 0).bool()
         self._ends = padded([row.ends for row in rows], NONE)  # (nodes, ends)
         self._strict = padded([row.strict for row in rows], 0).bool()
+        self._bound = torch.tensor([row.is_bound for row in rows], device=device)  # (nodes,)
         self._gains = padded([row.gains for row in rows], 0)
         self._own_gains = padded([row.own_gains for row in rows], 0)  # (nodes, phrases) both
         needs = [trie.needs for trie in tries]
@@ -129,7 +136,17 @@ class PhraseTable:
 
     def wanted(self, progress: PhraseProgress) -> Tensor:
         """Pieces that begin or continue phrases, ``(rows, edges)``; ``NONE`` fills rows up."""
-        return self._labels[progress.nodes]
+        leaves = self.bound(progress).unsqueeze(1) & ~self._own[progress.nodes]
+        return self._labels[progress.nodes].masked_fill(leaves, NONE)
+
+    def bound(self, progress: PhraseProgress) -> Tensor:
+        """Rows that must complete the phrase that they have begun, ``(rows,)``."""
+        return self._bound[progress.nodes] & ~progress.ended
+
+    def spoils(self, progress: PhraseProgress) -> Tensor:
+        """Pieces that would continue a word that a signed piece began, ``(rows, vocabulary)``."""
+        closed = self._bound[progress.nodes] & (progress.open_end != NONE)
+        return closed.unsqueeze(1) & self.edges.continues_word
 
     def pieces_met(self, progress: PhraseProgress) -> Tensor:
         """Pieces of phrases so far, ``(rows,)``: all but the fewest that must still come."""
@@ -199,6 +216,7 @@ class _Row:
     own: list[int]  # whether the edge leads to a child, not over a failure link
     ends: list[int]
     strict: list[int]
+    is_bound: bool
     gains: list[int]
     own_gains: list[int]  # without those of the failure
 
@@ -207,6 +225,7 @@ class _Row:
 class _Node:
     children: dict[int, int] = field(default_factory=dict)
     after_word: bool = True  # of those right below the root: see Spelling
+    is_bound: bool = False  # whether a signed piece leads here
     ends: dict[int, bool] = field(default_factory=dict)  # phrase to whether its end is strict
     left: dict[int, int] = field(default_factory=dict)  # phrase to the fewest further pieces of it
     own_left: dict[int, int] = field(default_factory=dict)  # the same without failure
@@ -217,7 +236,14 @@ class _Node:
 class _Trie:
     """The phrases of one sentence; node 0 is the root after a word, node 1 inside a word."""
 
-    def __init__(self, phrases: Sequence[Phrase], width: int, ends_in_word: Tensor) -> None:
+    def __init__(
+        self,
+        phrases: Sequence[Phrase],
+        width: int,
+        ends_in_word: Tensor,
+        signed: frozenset[int] = frozenset(),
+    ) -> None:
+        self._signed = signed
         self.needs = [min(len(spelling.ids) for spelling in phrase) for phrase in phrases]
         self._width = width
         self._nodes = [_Node(), _Node()]
@@ -234,7 +260,8 @@ class _Trie:
             above, node = place, self._nodes[place].children.get(piece)
             if node is None:
                 node = self._nodes[place].children[piece] = len(self._nodes)
-                self._nodes.append(_Node(after_word=spelling.after_word))
+                is_bound = piece in self._signed or self._nodes[place].is_bound
+                self._nodes.append(_Node(after_word=spelling.after_word, is_bound=is_bound))
             place, left = node, self._nodes[node].left
             if not above:
                 self._nodes[node].after_word |= spelling.after_word
@@ -279,6 +306,7 @@ class _Trie:
                 [int(node.children.get(piece) == to) for piece, to in node.edges.items()],
                 list(node.ends),
                 [int(strict) for strict in node.ends.values()],
+                node.is_bound,
                 self._gains(node.left),
                 self._gains(node.own_left),
             )

@@ -26,6 +26,7 @@ from dragoman.search.constraints import (
     SearchTask,
 )
 from dragoman.search.degenerate import Bounds, NoLoop
+from dragoman.search.forbidden_signs import ForbiddenSigns
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
@@ -207,6 +208,7 @@ def search(
     restart: int | None = None,
     bounds: Sequence[Bounds] | None = None,
     characters: ByteSymbols | None = None,
+    signs: ForbiddenSigns | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -228,6 +230,7 @@ def search(
         restart: id behind the last of which ``phrases`` must be; None: anywhere.
         bounds: limits beyond which each sentence's output is degenerate.
         characters: the bytes of the target vocabulary, which make up whole characters in outputs.
+        signs: signs that each sentence's output may have only in its phrases.
 
     Returns:
         The hypotheses of each sentence, best first: at least one, even for NaN scores,
@@ -248,13 +251,15 @@ def search(
         bounds=bounds,
         plan=plan,
         characters=characters,
+        signs=signs,
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
     task = SearchTask(scorer, source, source_mask, rules, penalties)
     beam, nbest, early_end = config.beam, config.nbest, config.early_end
     if phrases is not None:
         assert config.sampling is None and edges is not None, "ensured by the translator"
-        table = PhraseTable(phrases, edges, source.device, restart)
+        signed = None if signs is None else signs.pieces()
+        table = PhraseTable(phrases, edges, source.device, restart, signed)
         beam = max(2, beam)
         return constrained_search(task, table, beam=beam, nbest=nbest, early_end=early_end)
     if config.sampling is not None:
@@ -276,6 +281,7 @@ def build_rules(
     bounds: Sequence[Bounds] | None = None,
     plan: TagPlan | None = None,
     characters: ByteSymbols | None = None,
+    signs: ForbiddenSigns | None = None,
 ) -> Rules:
     """The constraints and limits that ``config`` requires, with the arguments of :func:`search`.
 
@@ -288,6 +294,8 @@ def build_rules(
         never = [piece for piece in never if piece not in inline]
     symbols = [PAD, BOS, *never] if config.writes_unknown else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
+    if signs is not None:
+        constraints.append(signs)
     if config.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(config.no_repeat_ngram))
 

@@ -12,14 +12,15 @@ from functools import partial
 
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import behind_context
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.translation.bayes_risk import check_compared, least_risk
 from dragoman.translation.engines.engine import Engine, TorchEngine
-from dragoman.translation.line_stream import Constraints, Line, LineStream, TranslatedLine
+from dragoman.translation.line_stream import Line, LineStream, TranslatedLine
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import Leg, PivotStream
 from dragoman.translation.preparation import LineFormat, Preparation
-from dragoman.translation.terms import CountedAnnotation, lacking
+from dragoman.translation.terms import CountedAnnotation, judged
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
@@ -78,7 +79,7 @@ class DirectTranslation:
             copier = UnknownCopier(self.local, line_format, config)
 
         def finish(line: Line, hypotheses: list[Hypothesis]) -> list[Translation]:
-            translations = [self._read(one, line.constraints) for one in hypotheses]
+            translations = [self._read(one, line.demands) for one in hypotheses]
             return translations if copier is None else copier.of_line(line, translations)
 
         stream = LineStream(self.engine, config, prepare, finish, progress)
@@ -86,18 +87,20 @@ class DirectTranslation:
             stream.at_end = counted.conclude
         return stream.run(line_format.lines_in_context(lines))
 
-    def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
+    def _read(self, hypothesis: Hypothesis, demands: LineDemands | None) -> Translation:
         target, context = self.line_format.vocabularies.target, self.line_format.context
         separator = None if context is None else context.written_separator(target)
         ids = behind_context(hypothesis.ids, separator)
         text, scores = target.decode(ids), hypothesis.token_scores
+        judgement = judged(demands, text, inline_tags=self.line_format.inline_tags)
         return Translation(
             text,
             hypothesis.score,
             hypothesis.log_probability,
             target.pieces(ids),
             hypothesis.ended,
-            missing=lacking(constraints, text, inline_tags=self.line_format.inline_tags),
+            missing=judgement.missing,
+            invented=judgement.invented,
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
             token_scores=None if scores is None else scores[len(hypothesis.ids) - len(ids) :],

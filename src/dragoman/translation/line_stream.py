@@ -17,13 +17,11 @@ from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import Translation
 
 Item = TypeVar("Item")
-Constraints = tuple[LexicalConstraint, ...] | None
-"""Requirements for a translation; None if nothing was requested."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,8 @@ class Line:
     """Number in the whole input, from 0.  It seeds sampling; errors report it, counted from 1."""
     given: str
     """The line as the caller gave it."""
-    constraints: Constraints = None
-    """Requirements for its translation."""
+    demands: LineDemands | None = None
+    """Demands on its translation; None if there are none on any."""
 
 
 class TranslatedLine(NamedTuple):
@@ -48,6 +46,15 @@ class TranslatedLine(NamedTuple):
     line: Line
     translations: list[Translation]
     """At least one, best first."""
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Strings of programs that the best translation lacks or invents."""
+        best, demands = self.translations[0], self.line.demands
+        if demands is None or best.refused is not None:
+            return ()
+        codes = {one.name for one in demands.phrases if one.kind in demands.codes}
+        return (*(one for one in best.missing or () if one in codes), *(best.invented or ()))
 
 
 Finish = Callable[[Line, list[Hypothesis]], list[Translation]]
@@ -142,12 +149,12 @@ class _Buffer:
     def batch(self, places: list[int]) -> SourceBatch:
         """The batch that an engine gets for some of the lines."""
         encoded = self._encoded
-        constraints = [encoded.lines[place].constraints or () for place in places]
+        demands = [encoded.lines[place].demands or LineDemands() for place in places]
         return SourceBatch(
             [encoded.lines[place].number for place in places],
             [encoded.sources[place] for place in places],
             None if encoded.prefixes is None else [encoded.prefixes[place] for place in places],
-            constraints if any(constraints) else None,
+            demands if any(demands) else None,
             places,
         )
 

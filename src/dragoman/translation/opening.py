@@ -29,11 +29,13 @@ from dragoman.saved.model import config_of, load_for_search
 from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.system_parts import TermsConfig
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import read_kept
+from dragoman.text.terms.line_demands import USUAL
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.vocabularies import Vocabularies
@@ -240,19 +242,30 @@ def languages_of(system: TranslationSystem, legs: Sequence[OpenSystem]) -> tuple
     return only_languages(first, last, system.source_language, system.target_language)
 
 
-def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
-    """The required terms of a system's translations; None if there are none.
+def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology:
+    """The required terms of a system's translations, and what they may not invent.
 
     Raises:
         DataError: a file is missing or broken, or terms contradict one another.
         ConfigError: a pattern is not usable.
     """
-    if (config := system.terms) is None:
-        return None
+    config = system.terms or TermsConfig()
     glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
     if config.glossary is not None and config.mode != "learned":
         glossaries.append(Glossary.read(config.glossary, languages_of(system, legs)))
-    return Terminology(glossaries, config.protect, config.keep_patterns)
+    protect = config.protect
+    if protect is None:
+        protect = USUAL if all(map(_spells_words, legs)) else ()
+    return Terminology(glossaries, protect, config.keep_patterns, by_default=not config.insists)
+
+
+def _spells_words(leg: OpenSystem) -> bool:
+    """Whether a search can be for phrases: its pieces mark spaces, and there is a source."""
+    try:
+        leg.vocabularies.target.require_space_signs("what is protected")
+    except ConfigError:
+        return False
+    return leg.models[0].reads_source
 
 
 def changed_search(

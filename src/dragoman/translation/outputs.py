@@ -41,6 +41,10 @@ class Translation:
     missing: tuple[str, ...] | None = None
     """The required terms and copied strings that ``text`` lacks; None if nothing was required."""
 
+    invented: tuple[str, ...] | None = None
+    """Placeholders, tags and addresses that ``text`` has and its source lacks; None if they were
+    not looked for."""
+
     confidence: float | None = None
     """Probability that the translation is right, as calibrated by ``dragoman calibrate``.  None if
     the system lacks ``confidence``, or there was nothing to translate."""

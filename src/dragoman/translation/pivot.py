@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
-from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
+from dragoman.translation.line_stream import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
 Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[TranslatedLine]]
@@ -51,7 +51,7 @@ class _FirstLine(Line):
     @classmethod
     def of(cls, line: Line) -> _FirstLine:
         """A line without the requirements of the second leg."""
-        copied = _copied(line.constraints)
+        copied = None if line.demands is None else line.demands.copied()
         return cls(line.text, "", line.number, line.given, copied, whole=line)
 
 
@@ -114,7 +114,7 @@ class PivotStream:
                     line.whole.prefix,
                     line.number,
                     line.given,
-                    line.whole.constraints,
+                    line.whole.demands,
                     first=first,
                     is_last=place == len(first.translations),
                 )
@@ -127,11 +127,6 @@ class PivotStream:
             self._done += 1
         if self._done > before:
             self._progress(self._done)
-
-
-def _copied(constraints: Constraints) -> Constraints:
-    """Strings that are copied into any language."""
-    return None if constraints is None else tuple(one for one in constraints if one.copied)
 
 
 def distinct(hypotheses: Sequence[Translation]) -> list[Translation]:
@@ -151,8 +146,8 @@ def joined(
 ) -> list[Translation]:
     """Translations of a line by their joint score, best first, each text once.
 
-    Translations that lack a term come after all others.  If the line was refused, or all of its
-    hypotheses, a refusal is the only one.
+    Translations that lack a term, or invent something, come after all others.  If the line was
+    refused, or all of its hypotheses, a refusal is the only one.
 
     The joint score is the sum of the scores that the two searches rank by: log-probabilities, each
     divided by its own length penalty.  Of pairs with the same translation the best pair counts,
@@ -188,4 +183,4 @@ def joined(
 
 
 def _rank(pair: Translation) -> tuple[int, float, str]:
-    return len(pair.missing or ()), -pair.score, pair.text
+    return len(pair.missing or ()) + len(pair.invented or ()), -pair.score, pair.text

@@ -20,7 +20,7 @@ from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary, is_empty
 from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE
 from dragoman.translation.line_stream import EncodedLines, Line
 from dragoman.translation.outputs import Translation
-from dragoman.translation.terms import lacking
+from dragoman.translation.terms import judged
 
 log = logging.getLogger(__name__)
 
@@ -243,7 +243,8 @@ def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
 
 def _nothing(line: Line) -> Translation:
     """The translation of an empty line, which lacks all its required terms."""
-    return Translation("", 0.0, 0.0, [], ended=True, missing=lacking(line.constraints, "") or None)
+    missing = judged(line.demands, "").missing or None
+    return Translation("", 0.0, 0.0, [], ended=True, missing=missing)
 
 
 def _refused(reason: str) -> Translation:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
@@ -15,13 +16,15 @@ from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags, without_tags
+from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.term_annotation import TermAnnotator
-from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
+from dragoman.text.terms.terminology import LexicalConstraint, Terminology, blanked
 from dragoman.text.vocabularies import Vocabulary
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
-from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
+from dragoman.translation.line_stream import Line, TranslatedLine
 
 log = logging.getLogger(__name__)
 
@@ -70,20 +73,27 @@ class TermDemands:
             if self._inline_tags is not None:
                 text = without_tags(text)
             demanded = self._terms.constraints(text, self._tags)
+            plain = blanked(normalize(text), self._tags)
         except DataError as error:
             raise DataError(f"line {line.number + 1}: {error}") from error
         self._lines, self._found = self._lines + 1, self._found + len(demanded)
-        return replace(line, constraints=tuple(map(self._speller.as_decoded, demanded)))
+        phrases = tuple(map(self._speller.as_decoded, demanded))
+        whole = f"{plain} {normalize(line.prefix)}" if line.prefix else plain
+        return replace(line, demands=LineDemands(phrases, whole, self._terms.protects))
 
     def check(self, translated: TranslatedLine) -> None:
-        """Warn about a translation that lacks required terms."""
+        """Warn about a translation that lacks required terms, or invents strings of programs."""
         line, (best, *_) = translated
-        if best.missing and best.refused is None:
-            log.warning(
-                "line %d: the translation lacks %s",
-                line.number + 1,
-                ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
-            )
+        if best.refused is not None:
+            return
+        said = []
+        if best.missing:
+            phrases = () if line.demands is None else line.demands.phrases
+            said.append(f"lacks {', '.join(self._reason(name, phrases) for name in best.missing)}")
+        if best.invented:
+            said.append(f"invents {', '.join(map(shown, best.invented))}")
+        if said:
+            log.warning("line %d: the translation %s", line.number + 1, " and ".join(said))
 
     def conclude(self) -> None:
         """Count the terms of all lines."""
@@ -179,18 +189,26 @@ def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(check_text(one, name) for one in each)
 
 
-def lacking(
-    constraints: Constraints, text: str, *, inline_tags: InlineTags | None = None
-) -> tuple[str, ...] | None:
-    """The names of the requirements that a translation does not meet; None without requirements.
+class Judgement(NamedTuple):
+    """What a translation lacks, and what it invents; None if that was not looked for."""
+
+    missing: tuple[str, ...] | None
+    invented: tuple[str, ...] | None
+
+
+def judged(
+    demands: LineDemands | None, text: str, *, inline_tags: InlineTags | None = None
+) -> Judgement:
+    """Check a translation.
 
     If the models have learned ``inline_tags``, their symbols in the translation are not text.
     """
-    if constraints is None:
-        return None
+    if demands is None:
+        return Judgement(None, None)
     if inline_tags is not None:
         text = without_tags(text)
-    return tuple(one.name for one in missing(constraints, text))
+    lacking = tuple(one.name for one in demands.missing(text))
+    return Judgement(lacking, demands.invented(text) if demands.codes else None)
 
 
 def check_terms(

@@ -303,11 +303,7 @@ class Translator(ScoringTranslator):
         terms = self._terms
         if call.glossary is not None:
             terms = terms.also(read_glossary(call.glossary, self._languages))
-        demands = None
-        if terms:
-            check_terms(terms, self._speller, config, self._direct.local)
-            source = (self._pivot or self).vocabularies.source
-            demands = TermDemands(terms, source, self._speller, self.context, self.inline_tags)
+        if (demands := self._demands(terms, config)) is not None:
             given = map(demands.demand, given)
         # TermDemands itself warns about a glossary whose terms occur in no line.
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
@@ -316,6 +312,20 @@ class Translator(ScoringTranslator):
             shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
             first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
         return self._checked(direct.search(given, call.progress, config, first), demands)
+
+    def _demands(self, terms: Terminology, config: SearchConfig) -> TermDemands | None:
+        """What demands ``terms`` of each line; None if there is nothing to demand.
+
+        Raises:
+            ConfigError: the search cannot demand terms that somebody asked for.
+            DataError: a term does not fit into an output.
+        """
+        if not terms or (terms.by_default and config.grammar != "any"):
+            return None
+        if not terms.by_default:
+            check_terms(terms, self._speller, config, self._direct.local)
+        source = (self._pivot or self).vocabularies.source
+        return TermDemands(terms, source, self._speller, self.context, self.inline_tags)
 
     def _checked(
         self, translated: Iterator[TranslatedLine], demands: TermDemands | None

@@ -25,7 +25,7 @@ from dragoman.translation.forced import mean_attention
 from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import LineFormat
-from dragoman.translation.terms import lacking
+from dragoman.translation.terms import judged
 
 
 def check_copies(
@@ -76,12 +76,15 @@ class UnknownCopier:
         text = line.text if annotate is None else annotate(line.text)
         (whole,) = self._format.with_tags([text])
         return [
-            one if one is before else replace(one, missing=self._lacking(line, one))
+            one if one is before else self._judged(line, one)
             for one, before in zip(self(text, whole, translations), translations, strict=True)
         ]
 
-    def _lacking(self, line: Line, translation: Translation) -> tuple[str, ...] | None:
-        return lacking(line.constraints, translation.text, inline_tags=self._format.inline_tags)
+    def _judged(self, line: Line, translation: Translation) -> Translation:
+        """A changed translation, with what it lacks and invents now."""
+        inline_tags = self._format.inline_tags
+        missing, invented = judged(line.demands, translation.text, inline_tags=inline_tags)
+        return replace(translation, missing=missing, invented=invented)
 
     def __call__(
         self, line: str, as_read: str, translations: Sequence[Translation]

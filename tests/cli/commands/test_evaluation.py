@@ -276,7 +276,7 @@ def test_the_rate_of_lines_in_another_language(
     assert only.out.startswith("wrong language = 25.00 (μ = ")
     assert "among:all" in dragoman(*evaluate, "--language", "de").out
     assert "tlh" in one_error(dragoman(*evaluate, "--language", "tlh"), 2)
-    assert "names no language" in dragoman(*evaluate, "--language", "de", "--among", ",").err
+    assert "names nothing" in dragoman(*evaluate, "--language", "de", "--among", ",").err
     for option in (("--metric", "wrong_language"), ("--among", "de")):
         line = one_error(dragoman(*evaluate, *option), 2)
         assert "needs --language, the one that HYPOTHESES should be in; add it" in line

@@ -119,7 +119,7 @@ def test_protecting_nothing_is_no_protection(
     kinds: str, trained: Path, dragoman: CommandLine
 ) -> None:
     outcome = dragoman("translate", trained, "--protect", kinds, stdin=b"one\n")
-    assert "names nothing; write it like tags,numbers" in one_error(outcome, 2)
+    assert "names nothing; write it like one,another" in one_error(outcome, 2)
 
 
 def test_a_description_replaces_no_text(

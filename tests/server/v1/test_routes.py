@@ -71,6 +71,8 @@ def test_a_text_is_answered_with_its_sentences(http: httpx.Client) -> None:
         "confidence": 1.0,
         "links": [[0, 5, 0, 5], [6, 10, 6, 10]],
         "from_memory": False,
+        "missing": [],
+        "invented": [],
         "token_scores": [],
     }
 

@@ -265,7 +265,6 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
         (("--precision", "auto"), "precision auto needs engine pytorch"),
         (("--device", "cuda"), "runs on the cpu"),
         (("--prefix", "a"), "no forced prefix"),
-        (("--protect", "tags"), "cannot demand terms"),
         (("--lm", "lm"), "no language model"),
         (("--json", "--token-scores"), "gives no scores of tokens"),
     ],

@@ -23,6 +23,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.search.phrases import Phrase
 from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
@@ -188,7 +189,7 @@ def test_a_worker_has_them_too(
     building._begin(TranslationSystem(models=(saved,)))
     (source,) = translator.vocabularies.source.encode_batch(LINES[:1])
     constraints = Terminology([Glossary.of(GLOSSARY)]).constraints(LINES[0])
-    task = (SourceBatch([0], [source], None, [constraints]), translator.search)
+    task = (SourceBatch([0], [source], None, [LineDemands(constraints)]), translator.search)
     _, (found,) = building._search(pickle.loads(pickle.dumps(task)))
     (expected,) = translator.translate(LINES[:1], glossary=GLOSSARY)
     assert translator.vocabularies.target.decode(found[0].ids) == expected
@@ -334,8 +335,6 @@ def test_where_there_is_no_search_for_terms(
     language_model = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
     with pytest.raises(ConfigError, match="no source to find terms in"):
         language_model.translate(["a"], glossary=GLOSSARY)
-    with pytest.raises(ConfigError, match="ctranslate2 cannot demand terms"):
-        Translator.load(saved, engine="ctranslate2", terms={"protect": ["tags"]})
     with pytest.raises(ConfigError, match="protect"):
         Translator.load(saved, terms={"protect": ["nonsense"]})
 

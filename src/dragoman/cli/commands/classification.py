@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
-@declare.options(
-    """
-    --py3langid: text as languages
+@declare.options("""
+    --py3langid LANGUAGE,... as languages
         Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.
-    """,
-    languages={"metavar": "LANGUAGE,..."},
-)
+""")
 @input_option
 @output_option
 @declare.options(
@@ -79,19 +76,18 @@ def classify(
     refused.conclude()
 
 
-def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
+def _labeller(models: tuple[Path, ...], languages: tuple[str, ...], device: str | None) -> Labeller:
     from dragoman.translation.classification import Classifier, Identifier
 
-    if (languages is None) == (not models):
+    if bool(languages) == bool(models):
         raise click.UsageError("name a MODEL, or languages with --py3langid")
-    if languages is not None and device is not None:
+    if languages and device is not None:
         raise click.UsageError("--device is of a MODEL; leave it out with --py3langid")
-    if languages is None:
+    if not languages:
         return Classifier.load(*models, device=device)
-    names = [name.strip() for name in languages.split(",") if name.strip()]
-    if len(names) < 2:
-        raise click.UsageError(f"--py3langid {languages!r}: name at least two, such as de,en")
-    return Identifier(names)
+    if len(languages) < 2:
+        raise click.UsageError(f"--py3langid {languages[0]!r}: name at least two, such as de,en")
+    return Identifier(languages)
 
 
 def _formatted(labelled: Iterable[LineLabels], labels: bool) -> Iterator[str]:

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
         Ignore case.
     --language LANGUAGE
         Also report the percentage of HYPOTHESES in another language than this, such as fr.
-    --among: text
+    --among LANGUAGE,...
         With --language: languages to choose from, such as de,en,fr.  [default: all that the
         identifier knows]
     --source FILE: PATH as source_text
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
         Source text of HYPOTHESES; adds a table of the first metric by source length.
     --beside FILE...: PATH
         With --by-length: another system's translations to add to the table; may be repeated.
-    --bounds: text
+    --bounds N,...
         With --by-length: upper bound of each row but the last.  [default: five rows of similar
         size]
     --pieces MODEL: PATH as vocabulary
@@ -69,9 +69,8 @@ log = logging.getLogger(__name__)
         HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.
     """,
     metrics={"show_default": True, "default": ("bleu", "chrf")},
-    among={"metavar": "LANGUAGE,..."},
     confidence={"default": 0, "show_default": False},
-    bounds={"default": "", "callback": rising_numbers, "metavar": "N,N,...", "show_default": False},
+    bounds={"callback": rising_numbers},
 )
 @test_set_options
 @json_option
@@ -192,8 +191,8 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
     metrics, language, among = options["metrics"], options["language"], options["among"]
     if language is not None:
         metrics = (*metrics, "wrong_language")
-    elif "wrong_language" in metrics or among is not None:
-        needing = "--metric wrong_language" if among is None else "--among"
+    elif "wrong_language" in metrics or among:
+        needing = "--among" if among else "--metric wrong_language"
         raise click.UsageError(
             f"{needing} needs --language, the one that HYPOTHESES should be in; add it"
         )
@@ -210,13 +209,10 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
             else "--source is read by --metric terms, placeholders or numbers; choose one"
         )
     _check_text_options(options, metrics)
-    candidates = [name.strip() for name in (among or "").split(",") if name.strip()]
-    if among is not None and not candidates:
-        raise click.UsageError(f"--among {among!r} names no language; write it like de,en,fr")
     return {
         "metrics": list(dict.fromkeys(metrics)),
         "language": language,
-        "candidate_languages": candidates,
+        "candidate_languages": list(among),
         "bleu_tokenize": options["tokenize"],
         "lowercase": options["lowercase"],
         "glossary": None if options["glossary"] is None else str(options["glossary"]),

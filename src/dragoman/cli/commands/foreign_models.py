@@ -63,7 +63,7 @@ marian | fairseq | joeynmt | opennmt | sockeye | argos as toolkit
         Source language, if the files do not say it.
     --to-language TAG
         Target language, if the files do not say it.
-    --languages TAG,TAG
+    --languages TAG,...
         With --text: keep only these languages of a model of many.
     --text FILE...: PATH
         Keep only the pieces of the vocabulary that this text in the model's languages is split
@@ -79,7 +79,7 @@ def import_foreign(
     to_language: str | None,
     output: Path,
     *,
-    languages: str | None,
+    languages: tuple[str, ...],
     text: tuple[Path, ...],
     as_json: bool,
 ) -> None:
@@ -106,13 +106,12 @@ def import_foreign(
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
-    names = [name.strip() for name in (languages or "").split(",") if name.strip()]
     report = import_model(
         path,
         output,
         toolkit=toolkit,
         languages=(from_language, to_language),
-        trimming=Trimming(text, names) if text or names else None,
+        trimming=Trimming(text, languages) if text or languages else None,
         tell=tell,
     )
     if as_json:

@@ -190,7 +190,7 @@ def translate(
 
         def written(translated: Iterable[TranslatedLine]) -> Iterator[str]:
             for result in translated:
-                report.add(result.line.number + 1, result.translations[0])
+                report.add(result)
                 if links is not None:
                     links.add(result)
                 if as_json:

@@ -71,6 +71,10 @@ class RenderingAnswer(Answer):
     characters of the sentence; empty unless asked for."""
     from_memory: bool
     """Whether it is an accepted correction."""
+    missing: tuple[str, ...]
+    """Terms and copied strings that it should have and lacks; check it if there are any."""
+    invented: tuple[str, ...]
+    """Placeholders, tags and addresses that it has and the sentence lacks."""
     token_scores: tuple[tuple[str, float], ...]
     """Its pieces, and at last the end symbol, each with the natural logarithm of its probability;
     empty unless asked for."""

@@ -19,6 +19,7 @@ from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import vocabularies_of
+from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.techniques.adaptation.adaptation_plan import REPLAY_TASK
 from dragoman.techniques.host import Host
 from dragoman.text.corpora.cleaning_report import CountedLines
@@ -194,7 +195,10 @@ def measure(
     sets = {**config.dev_sets(), **config.test_sets()}
     search = config.decoding.model_dump()
     scores: list[AdaptationScore] = []
-    with Translator.load(parent, search=search) as old, Translator.load(experiment.run) as new:
+    with (
+        Translator.load(parent, search=search, terms=UNPROTECTED) as old,
+        Translator.load(experiment.run, terms=UNPROTECTED) as new,
+    ):
         tags = _tags_of(parent)
         for name, part in sets.items():
             is_new = bool(missing_tags(part.symbols(), tags))
@@ -213,7 +217,8 @@ def scores_before(
     """The original model's scores on sets whose translations are bounded."""
     sets, bounds = config.dev_sets(), config.training.bounds
     scores = {}
-    with Translator.load(parent, search=config.decoding.model_dump()) as model:
+    search = config.decoding.model_dump()
+    with Translator.load(parent, search=search, terms=UNPROTECTED) as model:
         for name in names:
             if name not in bounds or bounds[name].metric == "loss":  # of pieces, which change
                 continue

@@ -6,7 +6,7 @@ numbers.  Each place in a source becomes a :class:`LexicalConstraint`.
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from dragoman.text.normalization import normalize
 from dragoman.text.placeholder_notations import notation_pattern
 from dragoman.text.tags import TAG
 from dragoman.text.terms.glossary import Glossary, unmet
+from dragoman.text.terms.number_forms import is_small, number_forms
 from dragoman.text.word_edges import UNSPACED, Span, is_whole, longest_apart
 
 ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
@@ -46,10 +47,15 @@ _PATTERNS: dict[ProtectedKind, str] = {
     """,
 }
 PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
+_SIGNS: dict[ProtectedKind, re.Pattern[str]] = {
+    "placeholders": re.compile(r"[%{$]|<\?|\[\["),
+    "tags": re.compile("[<&]"),
+    "urls": re.compile(r"://|www\.|@"),
+    "numbers": re.compile(r"[\d²³¹¼½¾]|[^\x00-\xff]"),
+}
+"""Signs without which a text has nothing of a kind. Their search takes a hundredth of the time."""
 
 _SECONDS = 1.0  # for a pattern and a line
-_GROUP = 3  # digits between two signs of a long number
-_NO_MARKS = str.maketrans("", "", ".,")
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,10 @@ class LexicalConstraint:
     """Whether it must begin and end at word boundaries."""
     copied: bool = False
     """Whether it is copied from the source, in any language."""
+    kind: ProtectedKind | None = None
+    """The set that it belongs to; None for terms, and for patterns of the caller."""
+    in_words: bool = False
+    """Whether it may be written in words instead, as a small number may be."""
 
     @property
     def name(self) -> str:
@@ -72,8 +82,11 @@ class LexicalConstraint:
 class _Pattern:
     """Copies every match of an expression."""
 
-    def __init__(self, name: str, expression: str, *, verbose: bool) -> None:
-        self._name, self._is_number = name, name == "numbers"
+    def __init__(
+        self, name: str, expression: str, kind: ProtectedKind | None, *, verbose: bool
+    ) -> None:
+        self._name, self._kind = name, kind
+        self._signs = None if kind is None else _SIGNS[kind]
         try:
             flags = regex.VERSION1 | (regex.VERBOSE if verbose else 0)
             self._regex = regex.compile(expression, flags)
@@ -85,22 +98,30 @@ class _Pattern:
                 "character"
             )
 
-    def spans(self, text: str) -> Iterator[tuple[int, int, LexicalConstraint]]:
+    def places(self, text: str) -> list[Span]:
+        """Where the expression matches; an empty match counts for nothing."""
+        if self._signs is not None and self._signs.search(text) is None:
+            return []
         try:
             matches = [m.span() for m in self._regex.finditer(text, timeout=_SECONDS)]
+            return [(start, end) for start, end in matches if end > start]
         except TimeoutError as error:
             raise DataError(
                 f"keep pattern {shown(self._name)}: takes over {_SECONDS:g} s for "
                 f"{shown(text)}; simplify it"
             ) from error
-        for start, end in matches:
-            if end > start:
-                found = text[start:end]
-                phrases = _written(found) if self._is_number else (found,)
-                # "5分" may be "5min", and "第5次" "5th".
-                has_unit = self._is_number and text[end : end + 1].isalpha()
-                whole = is_whole(text, start, end) and not has_unit
-                yield start, end, LexicalConstraint(phrases, whole, copied=True)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, LexicalConstraint]]:
+        """The places of the expression, and what a translation must contain for each."""
+        is_number = self._kind == "numbers"
+        for start, end in self.places(text):
+            found = text[start:end]
+            phrases = number_forms(found, text[end:]) if is_number else (found,)
+            # "5分" may be "5min", and "第5次" "5th".
+            has_unit = is_number and text[end : end + 1].isalpha()
+            whole = is_whole(text, start, end) and not has_unit
+            in_words = is_number and is_small(found)
+            yield start, end, LexicalConstraint(phrases, whole, True, self._kind, in_words)
 
 
 class Terminology:
@@ -110,6 +131,8 @@ class Terminology:
         glossaries: terms. Of two terms for the same place, the longer wins, then that of the
             earlier glossary.
         patterns: further regular expressions, whose matches are copied.
+        by_default: whether nobody asked for this.  What a search cannot demand is then only looked
+            for in its outputs.
     """
 
     def __init__(
@@ -117,10 +140,14 @@ class Terminology:
         glossaries: Sequence[Glossary] = (),
         protect: Iterable[ProtectedKind] = (),
         patterns: Iterable[str] = (),
+        *,
+        by_default: bool = False,
     ) -> None:
-        self.glossaries = tuple(glossaries)
-        self._patterns = [_Pattern(one, one, verbose=False) for one in patterns]
-        self._patterns += [_Pattern(one, _PATTERNS[one], verbose=True) for one in protect]
+        self.glossaries, self.by_default = tuple(glossaries), by_default
+        self._patterns = [_Pattern(one, one, None, verbose=False) for one in patterns]
+        self._patterns += [_Pattern(one, _PATTERNS[one], one, verbose=True) for one in protect]
+        self.protects: frozenset[ProtectedKind] = frozenset(protect)
+        """The sets of which translations may have no more than their sources."""
 
     def __bool__(self) -> bool:
         return bool(self.glossaries or self._patterns)
@@ -128,7 +155,7 @@ class Terminology:
     def also(self, glossary: Glossary) -> Terminology:
         """A copy with one more glossary, which comes first."""
         more = Terminology((glossary, *self.glossaries))
-        more._patterns = self._patterns
+        more._patterns, more.protects = self._patterns, self.protects
         return more
 
     def constraints(
@@ -139,7 +166,7 @@ class Terminology:
         Args:
             ignored: tags in front that are instructions to the model.
         """
-        text = _without_tags(normalize(text), ignored)
+        text = blanked(normalize(text), ignored)
         found = [one for pattern in self._patterns for one in pattern.spans(text)]
         for glossary in self.glossaries:
             for term, start, end in glossary.candidates(text):
@@ -149,7 +176,7 @@ class Terminology:
 
     def protected(self, text: str) -> list[Span]:
         """Positions in a normalised text that patterns copy, in order."""
-        found = [one[:2] for pattern in self._patterns for one in pattern.spans(text)]
+        found = [one for pattern in self._patterns for one in pattern.places(text)]
         return [found[index] for index in longest_apart(found)]
 
 
@@ -165,54 +192,13 @@ def missing(
     return tuple(constraints[index] for index in lacking)
 
 
-def _without_tags(text: str, tags: frozenset[str]) -> str:
+def blanked(text: str, tags: frozenset[str]) -> str:
     """``text`` with its tags in front replaced by spaces, so that positions do not change."""
     start = 0
     while (tag := TAG.match(text, start)) is not None and tag[0] in tags:
         start = tag.end()
         start += text.startswith(" ", start)
     return " " * start + text[start:]
-
-
-def _written(number: str) -> tuple[str, ...]:
-    """Spellings of a number in other languages, such as 1.234,5, 1 234,5 or 1234.5 for 1,234.5."""
-    return tuple(dict.fromkeys([*_separated(number), *_separated(_in_ascii(number))]))
-
-
-def _in_ascii(number: str) -> str:
-    """A number of almost any script in ASCII digits, such as 10 for １０ and ١٠."""
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in number)
-
-
-def _separated(number: str) -> list[str]:
-    """A number with the separators of several languages between its digits."""
-    swapped = number.translate({ord(","): ".", ord("."): ","})
-    found = [number, swapped]
-    whole = number.replace(",", ".").partition(".")[0]
-    mark, rest = number[len(whole) :][:1], number[len(whole) + 1 :]
-    if len(rest) > len(rest.translate(_NO_MARKS)) or (mark and _is_group(whole, rest)):
-        for one in (number, swapped):  # the first mark separates thousands
-            first = next(c for c in one if c in ",.")
-            found += [one.replace(first, " "), one.replace(first, "")]
-    elif len(whole) > _GROUP and whole.isdecimal() and whole[0] != "0":
-        point = {",": ".", ".": ","}
-        for between in ",. ":
-            decimals = [point[between]] if between in point else [".", ","]
-            parts = _in_groups(whole, between)
-            found += [parts + one + rest for one in decimals] if mark else [parts]
-    return found
-
-
-def _is_group(whole: str, rest: str) -> bool:
-    """Whether the digits after the only mark of a number may be its last three digits."""
-    return len(rest) == _GROUP and 0 < len(whole) <= _GROUP and whole[0] != "0"
-
-
-def _in_groups(digits: str, between: str) -> str:
-    """Digits with a sign between thousands."""
-    first = len(digits) % _GROUP or _GROUP
-    groups = [digits[place : place + _GROUP] for place in range(first, len(digits), _GROUP)]
-    return between.join([digits[:first], *groups])
 
 
 Count = Callable[[str, str], tuple[int, int]]

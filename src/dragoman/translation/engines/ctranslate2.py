@@ -11,6 +11,8 @@ and ranking stay Dragoman's.  Three things differ:
 
 A second search, for a sentence whose output is degenerate, repeats no three pieces at all.  Bytes
 that do not form a whole character are removed from outputs; Dragoman's search never writes them.
+The second search for a sentence whose output lacks a term, or invents a placeholder, is Dragoman's
+own, with the model in this process.
 """
 
 from __future__ import annotations
@@ -18,22 +20,31 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.data.batches import pad_sources
 from dragoman.models.families.transformer import Transformer
 from dragoman.models.interface import TranslationModel
-from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search import Hypothesis, ModelScorer, SearchConfig
 from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
-from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, bounds_of
+from dragoman.translation.engines.engine import (
+    Engine,
+    SearchedBatch,
+    SourceBatch,
+    bounds_of,
+    evaluating,
+)
+from dragoman.translation.engines.term_search import ConstrainedSearch
 
 try:
     import ctranslate2
@@ -99,6 +110,10 @@ class CTranslate2Engine(Engine):
         self._ids = {name: number for number, name in enumerate(target)}
         self._characters = ByteSymbols.of(vocabularies.target)
         self._unwritable = unwritable_pieces(vocabularies.target)
+        self._models = [model]
+        self._constrained = ConstrainedSearch(
+            ModelScorer(model), vocabularies.target, characters=self._characters
+        )
 
     @override
     def search(
@@ -124,8 +139,6 @@ class CTranslate2Engine(Engine):
         for batch in batches:
             if batch.prefixes is not None:
                 raise ConfigError("the engine ctranslate2 has no forced prefix; leave out --engine")
-            if batch.constraints is not None:
-                raise ConfigError("the engine ctranslate2 cannot demand terms; leave out --engine")
             pending.append((batch, self._submit(batch.sources, config)))
             if len(pending) >= self._ahead:
                 yield self._searched(*pending.popleft(), config)
@@ -151,7 +164,26 @@ class CTranslate2Engine(Engine):
 
         bounds = bounds_of(batch, config)
         best = without_faults(found, bounds, again if config.searches_again else None)
+        if batch.demands is not None:
+            best = without_faults(self._improved(best, batch, config), bounds, None)
         return SearchedBatch(batch, best)
+
+    def _improved(
+        self, found: list[list[Hypothesis]], batch: SourceBatch, config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """``found``, where Dragoman's own search replaces what does not meet its demands."""
+        assert batch.demands is not None, "the caller has looked"
+        tags = () if config.allow_tags else self._tags
+        with evaluating(self._models):
+            improved = self._constrained.improve(
+                found,
+                batch.demands,
+                *pad_sources(batch.sources),
+                config,
+                prefixes=None,
+                never=(*tags, *self._unwritable),
+            )
+        return [[replace(one, token_scores=None) for one in each] for each in improved]
 
     def _found(
         self, sources: list[list[int]], results: list[Any], config: SearchConfig

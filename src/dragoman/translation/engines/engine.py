@@ -28,7 +28,7 @@ from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.engines.shortlisting import ShortlistedSearch
 from dragoman.translation.engines.term_search import ConstrainedSearch
@@ -48,20 +48,20 @@ class SourceBatch(NamedTuple):
     prefixes: list[list[int]] | None = None
     """Target ids that each output begins with; for a language model, the same as the sources."""
 
-    constraints: list[tuple[LexicalConstraint, ...]] | None = None
-    """Requirements for each output; None if there are none."""
+    demands: list[LineDemands] | None = None
+    """Demands on each output; None if there are none."""
 
     places: Sequence[int] = ()
     """Indices of the sentences among those that the caller read together."""
 
     def part(self, places: slice) -> SourceBatch:
         """A contiguous part of the sentences."""
-        prefixes, constraints = self.prefixes, self.constraints
+        prefixes, demands = self.prefixes, self.demands
         return SourceBatch(
             self.numbers[places],
             self.sources[places],
             None if prefixes is None else prefixes[places],
-            None if constraints is None else constraints[places],
+            None if demands is None else demands[places],
         )
 
     def chosen(self, places: Sequence[int]) -> SourceBatch:
@@ -189,11 +189,11 @@ class TorchEngine(Engine):
         """The hypotheses of each sentence of a batch."""
         with evaluating(self.models):
             found = self._without_faults(self._found(batch, config), batch, config)
-            if batch.constraints is not None:
+            if batch.demands is not None and config.sampling is None:
                 assert self._constrained is not None, "the engine was given a vocabulary"
                 found = self._constrained.improve(
                     found,
-                    batch.constraints,
+                    batch.demands,
                     *self._padded(batch),
                     config,
                     prefixes=batch.prefixes,

@@ -1,26 +1,34 @@
-"""Translations that must contain phrases: spelled in pieces, and searched for if missing.
+"""Translations that must contain phrases, and may invent nothing: searched for if the first fail.
 
-The ordinary search comes first.  Only the sentences whose translations lack a phrase are searched
-again, so that a glossary neither changes nor delays a translation that already has its terms.
+The ordinary search comes first.  Only the sentences whose translations lack a phrase, or have a
+string of a program that the source lacks, are searched again.  So demands neither change nor delay
+a translation that already meets them.
+
+The second search forbids the signs of such strings outside the phrases, unless they are among the
+words of the source, as in "50 %".  If a translation still invents something, a third search forbids
+all of these signs, and puts a space in front of each phrase.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
+from dragoman.search.forbidden_signs import ALL_CODE_SIGNS, ALL_DIGITS, PieceSigns, signs_in
 from dragoman.search.phrases import Phrase, Spelling, WordEdges
 from dragoman.search.tag_structure import TagSymbols
 from dragoman.search.whole_characters import ByteSymbols
 from dragoman.text.context import behind_context
 from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.terminology import LexicalConstraint, missing
 from dragoman.text.vocabularies import UNK, Vocabulary
 from dragoman.text.word_edges import continues, in_word, suffixed
@@ -111,8 +119,17 @@ class PhraseSpeller:
         return [one for one in candidates if UNK not in one.ids]
 
 
+class _SecondSearch(NamedTuple):
+    """The second search for a sentence."""
+
+    phrases: list[Phrase]
+    """Those that its output must contain."""
+    signs: int
+    """Signs that its output may have only in phrases."""
+
+
 class ConstrainedSearch:
-    """Searches again for sentences whose translations lack phrases.
+    """Searches again for sentences whose translations do not meet their demands.
 
     ``separator`` is the id before the translation, if outputs translate its context first.
     """
@@ -130,10 +147,14 @@ class ConstrainedSearch:
         self._separator = separator
         self._speller = PhraseSpeller(vocabulary)
 
+    @cached_property
+    def _signs(self) -> PieceSigns:
+        return PieceSigns(self._vocabulary)
+
     def improve(
         self,
         found: list[list[Hypothesis]],
-        constraints: Sequence[Sequence[LexicalConstraint]],
+        demands: Sequence[LineDemands],
         source: Tensor,
         source_mask: Tensor,
         config: SearchConfig,
@@ -141,50 +162,122 @@ class ConstrainedSearch:
         prefixes: Sequence[Sequence[int]] | None,
         never: Sequence[int],
     ) -> list[list[Hypothesis]]:
-        """``found``, with a second search for sentences that lack phrases, unless it is worse.
+        """``found``, with a second search where demands are not met, unless it is worse.
 
-        The constraints are required in each sentence's output; the other arguments are those of
-        the ordinary search, whose beam is widened.
+        The other arguments are those of the ordinary search, whose beam is widened.
         """
-        phrases: dict[int, list[Phrase]] = {}
-        for place, (hypotheses, wanted) in enumerate(zip(found, constraints, strict=True)):
-            possible = [one for one in wanted if self._speller.phrase(one)]
-            if any(self._lacking(one, possible) for one in hypotheses):
-                phrases[place] = list(map(self._speller.phrase, possible))
         found = list(found)
-        for width, places in self._batches(phrases, source_mask, config):
-            rows = torch.tensor(places, device=source.device)
-            longest = int(source_mask[rows].sum(1).amax())
-            again = search(
-                self._scorer,
-                source[rows, :longest],
-                source_mask[rows, :longest],
-                config.model_copy(update={"beam": width}),
-                prefixes=None if prefixes is None else [prefixes[place] for place in places],
-                never=never,
-                tags=None if self._tags is None else self._tags.to(source.device),
-                phrases=[phrases[place] for place in places],
-                edges=self._speller.edges,
-                restart=self._separator,
-                characters=None if self._characters is None else self._characters.to(source.device),
-            )
-            for place, hypotheses in zip(places, again, strict=True):
-                wanted = constraints[place]
-                before = self._lacking(found[place][0], wanted)
-                if self._lacking(hypotheses[0], wanted) <= before and self._keeps_tags(
-                    hypotheses, found[place]
-                ):
-                    found[place] = hypotheses
+        places = [
+            place
+            for place, (hypotheses, wanted) in enumerate(zip(found, demands, strict=True))
+            if any(self._faults(one, wanted, possible=True) for one in hypotheses)
+        ]
+        for allows_some in (True, False):
+            tasks = {
+                place: self._task(demands[place], found[place], allows_some=allows_some)
+                for place in places
+            }
+            for width, together in self._batches(tasks, source_mask, config):
+                again = self._search(
+                    [tasks[place] for place in together],
+                    torch.tensor(together, device=source.device),
+                    (source, source_mask),
+                    config.model_copy(update={"beam": width}),
+                    prefixes=None if prefixes is None else [prefixes[place] for place in together],
+                    never=never,
+                )
+                for place, hypotheses in zip(together, again, strict=True):
+                    found[place] = self._better(found[place], hypotheses, demands[place])
+            places = [
+                place
+                for place in places
+                if self._separator is None and self._invented(found[place][0], demands[place])
+            ]
         return found
 
-    def _lacking(self, hypothesis: Hypothesis, constraints: Sequence[LexicalConstraint]) -> int:
-        """Number of phrases that an output lacks."""
-        if not constraints:
+    def _task(
+        self, demands: LineDemands, before: Sequence[Hypothesis], *, allows_some: bool
+    ) -> _SecondSearch:
+        """The second search for a sentence, whose first one found ``before``."""
+        lacking = {one for each in before for one in demands.missing(self._text(each))}
+        text = self._text(before[0])
+        # A number in words stays so, unless another one is in its place.
+        excused = set(missing(demands.phrases, text)) - lacking
+        wanted = [one for one in demands.phrases if one not in excused]
+        signs = 0
+        if demands.codes and self._separator is None:  # or the context may have some
+            signs = ALL_CODE_SIGNS & ~(signs_in(demands.plain) if allows_some else 0)
+        if any(one.kind == "numbers" for one in lacking):
+            signs |= ALL_DIGITS & ~signs_in(demands.text)
+        phrases = list(filter(None, map(self._speller.phrase, wanted)))
+        if not allows_some:
+            phrases = list(map(self._apart, phrases))
+        return _SecondSearch(phrases, signs)
+
+    def _apart(self, phrase: Phrase) -> Phrase:
+        """The spellings with a space in front, so that no code runs on into the next."""
+        starts = self._vocabulary.pieces([one.ids[0] for one in phrase])
+        apart = [
+            one for one, start in zip(phrase, starts, strict=True) if start.startswith(SPACE_SIGN)
+        ]
+        return apart or phrase
+
+    def _search(
+        self,
+        tasks: Sequence[_SecondSearch],
+        rows: Tensor,
+        padded: tuple[Tensor, Tensor],
+        config: SearchConfig,
+        *,
+        prefixes: Sequence[Sequence[int]] | None,
+        never: Sequence[int],
+    ) -> list[list[Hypothesis]]:
+        """Search for the sentences with these rows of a padded batch."""
+        source, mask = padded
+        longest, device = int(mask[rows].sum(1).amax()), source.device
+        return search(
+            self._scorer,
+            source[rows, :longest],
+            mask[rows, :longest],
+            config,
+            prefixes=prefixes,
+            never=never,
+            tags=None if self._tags is None else self._tags.to(device),
+            phrases=[task.phrases for task in tasks],
+            edges=self._speller.edges,
+            restart=self._separator,
+            characters=None if self._characters is None else self._characters.to(device),
+            signs=self._signs.forbidding([task.signs for task in tasks], device),
+        )
+
+    def _better(
+        self, before: list[Hypothesis], again: list[Hypothesis], demands: LineDemands
+    ) -> list[Hypothesis]:
+        """The hypotheses of the second search, unless they are worse than those before."""
+        is_worse = self._faults(again[0], demands) > self._faults(before[0], demands)
+        return before if is_worse or not self._keeps_tags(again, before) else again
+
+    def _faults(
+        self, hypothesis: Hypothesis, demands: LineDemands, *, possible: bool = False
+    ) -> int:
+        """The number of phrases that an output lacks, and of what it invents.
+
+        If ``possible``, phrases that the vocabulary cannot spell do not count.
+        """
+        if not demands.phrases and self._signs.codes.isdisjoint(hypothesis.ids):
             return 0
+        text = self._text(hypothesis)
+        lacking = demands.missing(text)
+        if possible:
+            lacking = tuple(one for one in lacking if self._speller.phrase(one))
+        return len(lacking) + len(demands.invented(text))
+
+    def _invented(self, hypothesis: Hypothesis, demands: LineDemands) -> bool:
+        return bool(demands.invented(self._text(hypothesis)))
+
+    def _text(self, hypothesis: Hypothesis) -> str:
         text = self._vocabulary.decode(behind_context(hypothesis.ids, self._separator))
-        if self._tags is not None:
-            text = without_tags(text)
-        return len(missing(constraints, text))
+        return text if self._tags is None else without_tags(text)
 
     def _keeps_tags(self, again: Sequence[Hypothesis], before: Sequence[Hypothesis]) -> bool:
         """Whether new outputs keep the tags of those before, as phrases may take their room."""
@@ -198,7 +291,7 @@ class ConstrainedSearch:
 
     @staticmethod
     def _batches(
-        phrases: dict[int, list[Phrase]], source_mask: Tensor, config: SearchConfig
+        tasks: Mapping[int, _SecondSearch], source_mask: Tensor, config: SearchConfig
     ) -> list[tuple[int, list[int]]]:
         """Sentences that are searched together, with their beam.
 
@@ -206,8 +299,8 @@ class ConstrainedSearch:
         """
         by_width: dict[int, list[int]] = defaultdict(list)
         least = max(config.beam, config.constrained_beam)
-        for place, wanted in phrases.items():
-            pieces = sum(min(len(one.ids) for one in phrase) for phrase in wanted)
+        for place, task in tasks.items():
+            pieces = sum(min(len(one.ids) for one in phrase) for phrase in task.phrases)
             width = least
             while width <= pieces and width < _WIDEST:
                 width = min(2 * width, _WIDEST)

@@ -145,6 +145,8 @@ class Rendering:
     Marks around the whole sentence are omitted."""
     missing: tuple[str, ...] = ()
     """Required terms and copied strings that the translation lacks."""
+    invented: tuple[str, ...] = ()
+    """Placeholders, tags and addresses that the translation has and the sentence lacks."""
     faults: tuple[str, ...] = ()
     """Why it is degenerate: see :attr:`~dragoman.translation.outputs.Translation.faults`."""
     token_scores: tuple[TokenScore, ...] = ()

@@ -18,6 +18,7 @@ from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.line_demands import USUAL
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator
@@ -237,7 +238,7 @@ def _in_words(system: TranslationSystem) -> str:
 
 def _demands_terms(system: TranslationSystem, config: SavedConfig) -> bool:
     """Whether a system can require terms: it searches, and its pieces mark spaces."""
-    if system.engine != "pytorch" or _draws(system, config):
+    if _draws(system, config):
         return False
     for leg in system.legs():
         vocabulary = vocabularies_of(leg.models[0]).target
@@ -279,9 +280,10 @@ def _opened(
 
 def _with_marks(terms: TermsConfig) -> TermsConfig:
     """Terms of a system, plus the marks of programs."""
+    given = USUAL if terms.protect is None else terms.protect
     return terms.model_copy(
         update={
-            "protect": tuple(dict.fromkeys([*terms.protect, *PROTECTED_KINDS])),
+            "protect": tuple(dict.fromkeys([*given, *PROTECTED_KINDS])),
             "keep_patterns": (*terms.keep_patterns, *PROTECTED_PATTERNS),
         }
     )

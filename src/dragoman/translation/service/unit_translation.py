@@ -276,7 +276,12 @@ def _numbered(unit: Unit) -> list[tuple[int, PlacedTag]]:
 def _rendering(found: Translation, text: str) -> Rendering:
     """A rendering with the data of a translation, whose text may have lost its symbols."""
     return Rendering(
-        text, found.score, found.confidence, missing=found.missing or (), faults=found.faults
+        text,
+        found.score,
+        found.confidence,
+        missing=found.missing or (),
+        invented=found.invented or (),
+        faults=found.faults,
     )
 
 
@@ -292,6 +297,7 @@ def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> 
     return Rendering(
         "".join(" ".join(one.text for one in part) for part in parts),
         missing=tuple(dict.fromkeys(chain.from_iterable(one.missing for one in whole))),
+        invented=tuple(dict.fromkeys(chain.from_iterable(one.invented for one in whole))),
         faults=tuple(dict.fromkeys(chain.from_iterable(one.faults for one in whole))),
     )
 

@@ -21,6 +21,7 @@ from dragoman.evaluation.significance import SignificanceConfig, SignificanceTes
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import claim
 from dragoman.saved.model import has_model
+from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
@@ -238,7 +239,7 @@ def _translate(
     name: str, members: Sequence[Planned], output: Path, test: CommonTest
 ) -> _Translated:
     tell(f"{name}: translating {test.name} for its scores, then scoring the references")
-    translator = Translator.load(*(member.experiment.run for member in members))
+    translator = Translator.load(*(member.experiment.run for member in members), terms=UNPROTECTED)
     sources, targets = test.sources[members[0].name], test.targets[members[0].name]
     with counting(f"{name}: translating", "sentences", len(sources)) as count:
         hypotheses = translator.translate(sources, progress=count)

@@ -14,6 +14,7 @@ from dragoman.core.device import best_device, decide_precision
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.prepared_text import Prepared
+from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.workflows.rehearsal import Rehearsal
@@ -87,7 +88,7 @@ def measure_speeds(
                 rehearsal = rehearsal_of(runs[0], runs[0].prepare())
                 measured[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal  # only one system at a time is in memory
-            translator = Translator.load(*(run.run for run in runs))
+            translator = Translator.load(*(run.run for run in runs), terms=UNPROTECTED)
             measured[name].translating.append(_translate(translator, sources[name][:_SENTENCES]))
             progress(next(turns))
     return {

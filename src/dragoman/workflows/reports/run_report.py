@@ -27,6 +27,7 @@ from dragoman.saved.model import (
     load_model,
     read_config,
 )
+from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.text.corpora.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.formats import Pair
@@ -121,7 +122,7 @@ def _opened(run: Path, config: ExperimentConfig) -> Translator | None:
     if not config.training.objective.translates:
         return None
     if not config.model.writes_labels:
-        return Translator.load(run)
+        return Translator.load(run, terms=UNPROTECTED)
     saved = load_for_search(run)
     return Translator([saved.model], saved.vocabularies, config.decoding)
 

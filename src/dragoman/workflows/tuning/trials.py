@@ -19,6 +19,7 @@ from dragoman.evaluation.metrics import (
 )
 from dragoman.evaluation.significance import SignificanceTest, compare_systems
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.search import FusedScorer, Scorer
 from dragoman.translation.opening import OpenSystem, changed_search, open_system
 from dragoman.translation.translator import Translator
@@ -222,6 +223,8 @@ class Tuning:
         system = self._system
         scorer = None if system.plain().keys() - _SHARED else self._scorer(weight)
         if scorer is None:
+            if system.terms is None:
+                system = system.model_copy(update={"terms": UNPROTECTED})
             return Translator.of(system_with(system, {LM_WEIGHT: weight}), "search")
         return Translator(
             self._opened.models,
