@@ -162,7 +162,7 @@ def test_a_mode_goes_with_a_glossary_and_without_a_pivot(glossary: Path, tmp_pat
         {"models": ["m"], "engine": "ctranslate2", "terms": learned},
         "here",
     )
-    assert system.terms is not None and not system.terms.constrains
+    assert system.terms is not None and not system.terms.insists
     assert "ctranslate2" in problem(engine="ctranslate2", terms={**learned, "mode": "both"})
     write_system(tmp_path / "system.yaml", system)
     found = read_system(tmp_path / "system.yaml").terms

@@ -21,6 +21,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.terminology import LexicalConstraint
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
@@ -161,7 +162,8 @@ def test_an_empty_hypothesis_lacks_the_terms_of_its_line() -> None:
     _, vocabularies = untrained(7)
     wanted = (LexicalConstraint(("tree",)),)
     prepare = Preparation(LineFormat(vocabularies), SEARCH)
-    encoded = prepare([Line("", "", n, "", terms) for n, terms in enumerate((wanted, (), None))])
+    demands = LineDemands(wanted), LineDemands(), None
+    encoded = prepare([Line("", "", n, "", terms) for n, terms in enumerate(demands)])
     missing = [one.missing for (one,) in encoded.translations]
     assert (encoded.wanted, missing) == ([], [("tree",), None, None])
 

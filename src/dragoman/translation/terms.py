@@ -17,6 +17,7 @@ from dragoman.search import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.normalization import normalize
+from dragoman.text.tags import TAG
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.term_annotation import TermAnnotator
@@ -45,6 +46,8 @@ class TermDemands:
         speller: of the translations.
         context: of the lines, behind which the sentence itself comes.
         inline_tags: that lines may have, whose symbols are not text.
+        keeps_tags: whether tags of the vocabulary are text where they are not in front of a line,
+            rather than instructions that no output may contain.
     """
 
     def __init__(
@@ -54,7 +57,10 @@ class TermDemands:
         speller: PhraseSpeller,
         context: ContextConfig | None = None,
         inline_tags: InlineTags | None = None,
+        *,
+        keeps_tags: bool = True,
     ) -> None:
+        self._keeps_tags = keeps_tags
         self._terms, self._speller, self._inline_tags = terms, speller, inline_tags
         self._separator = None if context is None else context.separator
         self._tags = frozenset(source.pieces(source.tags))
@@ -72,6 +78,8 @@ class TermDemands:
                 text = text.rpartition(self._separator)[2]
             if self._inline_tags is not None:
                 text = without_tags(text)
+            if not self._keeps_tags:
+                text = TAG.sub(lambda tag: " " if tag[0] in self._tags else tag[0], text)
             demanded = self._terms.constraints(text, self._tags)
             plain = blanked(normalize(text), self._tags)
         except DataError as error:

@@ -325,7 +325,14 @@ class Translator(ScoringTranslator):
         if not terms.by_default:
             check_terms(terms, self._speller, config, self._direct.local)
         source = (self._pivot or self).vocabularies.source
-        return TermDemands(terms, source, self._speller, self.context, self.inline_tags)
+        return TermDemands(
+            terms,
+            source,
+            self._speller,
+            self.context,
+            self.inline_tags,
+            keeps_tags=not terms.by_default or config.allow_tags,
+        )
 
     def _checked(
         self, translated: Iterator[TranslatedLine], demands: TermDemands | None

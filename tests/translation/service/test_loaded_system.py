@@ -184,7 +184,6 @@ def test_links_are_in_characters_of_both_texts(folder: Path) -> None:
     [
         {"search": {"sampling": {}}},  # with all defaults
         {"search": {"mbr": {"samples": 4}, "sampling": {"seed": 1}}},
-        {"engine": "ctranslate2"},
     ],
 )
 def test_what_is_to_be_copied_refuses_nothing_where_no_term_can_be_demanded(
