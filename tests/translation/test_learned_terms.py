@@ -163,7 +163,6 @@ def test_a_mode_goes_with_a_glossary_and_without_a_pivot(glossary: Path, tmp_pat
         "here",
     )
     assert system.terms is not None and not system.terms.insists
-    assert "ctranslate2" in problem(engine="ctranslate2", terms={**learned, "mode": "both"})
     write_system(tmp_path / "system.yaml", system)
     found = read_system(tmp_path / "system.yaml").terms
     assert found is not None and found.mode == "learned"

@@ -114,6 +114,37 @@ def test_no_file_that_a_description_names_is_replaced_by_translations(
     assert glossary.read_text(encoding="utf-8") == "one\teins\n"
 
 
+def test_a_lost_placeholder_is_told_by_the_exit_code(
+    trained: Path, dragoman: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The vocabulary has no braces, so that the placeholder cannot be kept."""
+    stdin = b"one\none {zzz}\n"
+    outcome = dragoman("translate", trained, "--json", stdin=stdin)
+    assert "1 of 2 translations lack or invent placeholders" in one_error(outcome, 3)
+    assert "the first is line 2: '{zzz}'" in outcome.err
+    assert "line 2: the translation lacks '{zzz}' (the target vocabulary lacks" in caplog.text
+    assert "1 of 2 lines: the translation lacks or invents something" in caplog.text
+    good, bad = map(json.loads, outcome.out.splitlines())
+    assert (good["missing"], good["invented"], good["flagged"]) == ([], [], False)
+    assert (bad["missing"], bad["flagged"]) == (["{zzz}"], True)
+    plain = dragoman("translate", trained, "--json", "--protect", "none", stdin=stdin)
+    assert plain.code == 0
+    same, _ = map(json.loads, plain.out.splitlines())
+    assert same["translation"] == good["translation"]
+    assert (same["score"], "missing" in same, same["flagged"]) == (good["score"], False, False)
+
+
+def test_kinds_are_gathered(trained: Path, dragoman: CommandLine, tmp_path: Path) -> None:
+    """The last of several values would win otherwise."""
+    file = tmp_path / "system.yaml"
+    given = ("--protect", "tags,urls", "--protect", "numbers", "--write-system", file)
+    assert dragoman("translate", trained, *given, stdin=b"one\n").code == 0
+    system = read_system(file)
+    assert system.terms is not None and system.terms.protect == ("tags", "urls", "numbers")
+    outcome = dragoman("translate", trained, "--protect", "none,tags", stdin=b"one\n")
+    assert "none goes with no other kind" in one_error(outcome, 2)
+
+
 @pytest.mark.parametrize("kinds", ["", ", "])
 def test_protecting_nothing_is_no_protection(
     kinds: str, trained: Path, dragoman: CommandLine
