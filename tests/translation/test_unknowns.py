@@ -19,6 +19,7 @@ from dragoman.search import SearchConfig
 from dragoman.search.scorer import ModelScorer
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology
 from dragoman.text.vocabularies import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
@@ -149,7 +150,7 @@ def test_a_copied_term_with_a_tag_inside_is_not_missing(
     looking(monkeypatch, [0, 1])
     copy = copier_of(translator)
     text, pieces = "☃<t1> b</t1>", ["▁", "<unk>", "<t1>", "▁b", "</t1>"]
-    line = Line(text, "", 0, text, (LexicalConstraint(("☃ b",)),))
+    line = Line(text, "", 0, text, LineDemands((LexicalConstraint(("☃ b",)),)))
     marked = Translation("⁇<t1> b</t1>", -1.0, -1.0, pieces, ended=True, missing=("☃ b",))
     (found,) = copy.of_line(line, [marked])
     assert (found.text, found.missing) == (text, ())
