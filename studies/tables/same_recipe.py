@@ -147,8 +147,10 @@ def _scores_of(config: ExperimentConfig) -> Iterator[str]:
         candidates = None if objective is None else objective.wanted_candidates()
         if candidates is not None:
             yield candidates.reward
-    if not training.average_checkpoints or training.patience is not None:
+    by_dev = training.average_checkpoints == "dev" or not training.averaged
+    if by_dev or training.patience is not None:
         yield training.best_metric
+    yield from config.evaluation.metrics if config.length_penalties else ()
     yield from (bound.metric for bound in training.bounds.values())
 
 

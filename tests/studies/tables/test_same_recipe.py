@@ -71,6 +71,11 @@ RISK = "{kind: expected_risk, reward: chrf}"
         ["training.best_metric=chrf", "training.average_checkpoints=0"],
         ["training.best_metric=chrf", "training.patience=2"],
         [
+            "training.best_metric=chrf",
+            "training.average_checkpoints=dev",
+            "finish.length_penalties=[]",
+        ],
+        [
             "data.dev={own: {source: a, target: b}, more: {source: c, target: d}}",
             "training.bounds={more: {may_lose: 1, metric: chrf}}",
             "training.average_checkpoints=1",
