@@ -62,6 +62,11 @@ def test_a_language_at_the_top_is_no_key() -> None:
     assert entries(json_entries, '["a", {"b": "c"}]') == {("0",): "a", ("1", "b"): "c"}
 
 
+def test_aliases_of_strings_have_keys_and_those_of_collections_do_not() -> None:
+    assert entries(yaml_entries, "a: &x One\nb: *x\n") == {("a",): "One", ("b",): "One"}
+    assert entries(yaml_entries, "a: &x {c: One}\nb: *x\n") == {("a", "c"): "One"}
+
+
 def test_messages_of_chrome_and_flutter() -> None:
     chrome = '{"hi": {"message": "Hello $NAME$", "description": "x", "placeholders": {}}}'
     assert entries(json_entries, chrome) == {("hi",): "Hello $NAME$"}
@@ -150,6 +155,9 @@ def test_strings_are_those_that_documents_translate(name: str, reader: Reader, t
         (yaml_entries, "a: b\n  c: d\n", "line 2"),
         (apple_entries, 'a = "b";\nc = "d"', "line 2"),
         (apple_entries, "bplist00", "binary"),
+        (apple_entries, 'a = "b";\n/* never', "line 2: a comment has no end"),
+        (apple_entries, 'a = "\\Ud800";', "line 1: half of a surrogate pair"),
+        (yaml_entries, "a: \x01", "not YAML"),
         (apple_plural_entries, "<plist><dict>\n</plist>", "line 2"),
         (apple_plural_entries, "<plist><integer>x</integer></plist>", "no property list"),
         (android_entries, "<resources>\n<a></resources>", "line 2"),

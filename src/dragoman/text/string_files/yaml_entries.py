@@ -63,9 +63,12 @@ def is_string(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:
 
 def _entries(root: yaml.Node | None) -> Iterator[KeyedString]:
     waiting: list[tuple[Key, yaml.Node]] = [] if root is None else [((), root)]
-    seen: set[int] = set()  # of aliases, which would multiply
+    seen: set[int] = set()  # collections, whose aliases would multiply
     while waiting:
         key, node = waiting.pop()
+        if is_string(node):
+            yield KeyedString(key, node.value)
+            continue
         if id(node) in seen:
             continue
         seen.add(id(node))
@@ -77,5 +80,3 @@ def _entries(root: yaml.Node | None) -> Iterator[KeyedString]:
             ]
         elif isinstance(node, yaml.SequenceNode):
             waiting += [((*key, str(at)), one) for at, one in reversed([*enumerate(node.value)])]
-        elif is_string(node):
-            yield KeyedString(key, node.value)

@@ -68,6 +68,22 @@ def test_a_damaged_file_does_not_stop_the_others(
     with caplog.at_level(logging.WARNING):
         assert pairs(folder, form) == list(STRINGS.items())
     assert str(damaged) in caplog.text
+    assert "de" in FORMATS[form].offered_sides(folder)
+    assert part(folder, form).files()
+
+
+def test_what_was_read_before_the_damage_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"en": "One", "de": "Eins"}\nnot JSON\n')
+    with caplog.at_level(logging.WARNING):
+        assert pairs(tmp_path, "jsonl-files") == [("One", "Eins")]
+    assert "a.jsonl:2" in caplog.text
+
+
+def test_resources_in_no_folder_of_a_language(tmp_path: Path) -> None:
+    folder = write_tree(tmp_path, {"xml/a.xml": "<resources/>", "values-de/a.xml": "<resources/>"})
+    assert FORMATS["android-files"].offered_sides(folder) == ["de"]
 
 
 def test_messages_of_catalogues(tmp_path: Path) -> None:
