@@ -58,13 +58,19 @@ def find_materials(
     ]
 
 
-def find_parts(files: Sequence[Path], choice: Choice) -> tuple[list[CorpusPart], tuple[str, str]]:
+def find_parts(
+    files: Sequence[Path], choice: Choice, *, unreviewed: bool = False
+) -> tuple[list[CorpusPart], tuple[str, str]]:
     """The parts of files and folders in one direction, and its two languages."""
     if not _is_pile(files):
         part, languages = find_part(files, choice)
-        return [part], languages
+        return list(_reviewed([part], unreviewed)), languages
     (found,) = find_materials(
-        files, source=choice.source, target=choice.target, file_format=choice.format
+        files,
+        source=choice.source,
+        target=choice.target,
+        file_format=choice.format,
+        unreviewed=unreviewed,
     )
     return list(found.train), (found.source_language, found.target_language)
 

@@ -57,6 +57,32 @@ def test_conversions(arguments: str, written: dict[str, str], dragoman: CommandL
     assert {name: Path(name).read_text(encoding="utf-8") for name in written} == written
 
 
+PO = 'msgid ""\nmsgstr "Language: de\\n"\n'
+
+
+def test_what_a_reviewer_changed(folder: Path, dragoman: CommandLine) -> None:
+    machine = f'{PO}\nmsgid "Save"\nmsgstr "Sichern"\n' + "".join(
+        f'\n#, fuzzy\nmsgid "{one}"\nmsgstr "{other}"\n'
+        for one, other in (("Open", "Öffnen"), ("Close", "Nah"), ("Edit", "Ändern"))
+    )
+    reviewed = machine.replace('#, fuzzy\nmsgid "Open"', 'msgid "Open"')
+    reviewed = reviewed.replace(
+        '#, fuzzy\nmsgid "Close"\nmsgstr "Nah"', 'msgid "Close"\nmsgstr "Zu"'
+    )
+    for name, content in (("before", machine), ("after", reviewed)):
+        path = folder / name / "locale" / "de" / "LC_MESSAGES" / "app.po"
+        path.parent.mkdir(parents=True)
+        path.write_text(content, encoding="utf-8")
+    file = Path("locale", "de", "LC_MESSAGES", "app.po")
+    for path, output in ((file, "a.tsv"), (Path("locale"), "b.tsv")):
+        outcome = dragoman("convert", "after" / path, output, "--changed-from", "before" / path)
+        assert outcome.code == 0, outcome.err
+        assert Path(output).read_text(encoding="utf-8") == "en\tde\nClose\tZu\n"
+    nothing = dragoman("convert", "before" / file, "c.tsv", "--changed-from", "after" / file)
+    assert "no pair has changed" in one_error(nothing, 3)
+    assert not Path("c.tsv").exists()
+
+
 def test_results_for_scripts(folder: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("convert", folder / "many.tsv", folder / "out.tsv.gz", "--json", "--quiet")
     assert (outcome.code, outcome.err) == (0, "")

@@ -14,10 +14,11 @@ from dragoman.core.claims import new_outputs
 from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dragoman.text.corpora.corpus_part import CorpusPart
     from dragoman.text.formats import Format, Sides
+    from dragoman.workflows.material import Choice
 
 _TOLD_PAIRS = 1000  # between two updates of the bar
 
@@ -34,6 +35,9 @@ _TOLD_PAIRS = 1000  # between two updates of the bar
         Format of INPUT, if the suffix does not determine it.
     --output-format: FORMAT
         Format of OUTPUT, if the suffix does not determine it.
+    --changed-from EARLIER: PATH as before
+        Only write pairs that an earlier state of INPUT does not have, reviewed or not: what
+        reviewers have corrected or added.
     --names: text
         Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]
     """,
@@ -44,14 +48,16 @@ def convert(
     paths: tuple[Path, ...],
     output_format: str | None,
     names: Sides | None,
+    before: Path | None,
     as_json: bool,
     **choices: Any,
 ) -> None:
     """Convert the pairs of INPUT to the format of OUTPUT: TSV, JSONL or two plain files.
 
-    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
-    source first; so is OUTPUT.  All pairs are written unchanged and in order, empty ones too.  The
-    suffix .gz, .xz or .zst compresses OUTPUT.  Existing files are never replaced.
+    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF), two plain files,
+    source first, or the folder of a project; OUTPUT is one file or two plain ones.  All pairs are
+    written unchanged and in order, empty ones too.  The suffix .gz, .xz or .zst compresses OUTPUT.
+    Existing files are never replaced.
 
     \b
     Examples:
@@ -60,8 +66,10 @@ def convert(
       dragoman convert train.jsonl.zst train.en train.de --source translation.en \\
         --target translation.de
       dragoman convert de.po de.tsv.gz --names en de
+      dragoman convert de.po corrections.tsv --changed-from de-by-machine.po
     """
-    from dragoman.workflows.material import Choice, find_part
+    from dragoman.workflows.material import Choice
+    from dragoman.workflows.pile import find_parts
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
@@ -70,9 +78,10 @@ def convert(
         raise ConfigError(f"--names: a {form.name} file has no names for its sides; leave it out")
     files = [path for path in outputs if not _is_device(path)]
     with new_outputs(files, "move it away or name another output file"):
-        part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
+        parts, languages = find_parts(paths[: -len(outputs)], Choice(**choices))
         sides = names or languages
-        count = _write(part, form, outputs, sides)
+        known = set() if before is None else _all_pairs(before, Choice(*languages))
+        count = _write(parts, form, outputs, sides, known)
     written = " and ".join(map(str, outputs))
     if as_json:
         print_json(
@@ -114,16 +123,38 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
+def _all_pairs(path: Path, choice: Choice) -> set[tuple[str, str]]:
+    """The pairs of a file or folder, also those that are not reviewed."""
+    from dragoman.text.corpora.corpus import read_pairs
+    from dragoman.workflows.pile import find_parts
+
+    parts, _ = find_parts([path], choice, unreviewed=True)
+    return {(pair.source, pair.target) for part in parts for pair in read_pairs(part)}
+
+
+def _write(
+    parts: Sequence[CorpusPart],
+    form: Format,
+    outputs: Sequence[Path],
+    sides: Sides,
+    known: Collection[tuple[str, str]],
+) -> int:
     from dragoman.text.corpora.corpus import read_pairs
     from dragoman.workflows.progress import counting
 
     count = 0
+    pairs = (pair for part in parts for pair in read_pairs(part))
     with form.write(outputs, sides) as add, counting("converting", "pairs") as show:
-        for count, pair in enumerate(read_pairs(part), 1):
+        for pair in pairs:
+            if pair[:2] in known:
+                continue
             add(pair)
+            count += 1
             if count % _TOLD_PAIRS == 0:
                 show(count)
         if not count:
-            raise DataError(f"{part.name}: no pairs; give a file with pairs")
+            name = parts[0].name
+            if known:
+                raise DataError(f"{name}: no pair has changed; there is nothing to write")
+            raise DataError(f"{name}: no pairs; give a file with pairs")
     return count
