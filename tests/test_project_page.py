@@ -49,7 +49,7 @@ def test_every_command_works_in_its_order(tmp_path: Path, monkeypatch: pytest.Mo
     done = []
     for program, *words in page_commands():
         if program == "cp":
-            shutil.copytree(*words[1:])
+            shutil.copytree(words[-2], words[-1])
             assert review() == 2
             continue
         done.append(words[0])

@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
     """Several numbers, separated by commas."""
-    numbers = rising_numbers(context, option, value)
+    numbers = rising_numbers(context, option, (value,))
     if len(numbers) < _FEWEST or numbers[0] < 2 or numbers[-1] > _LARGEST:
         raise click.BadParameter(
             f"{value!r:.80} is not {_FEWEST} or more increasing numbers from 2 to {_LARGEST:,}"

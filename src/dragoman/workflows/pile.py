@@ -40,7 +40,7 @@ def find_materials(
         unreviewed: whether translations that are marked as not reviewed are read.
     """
     targets = [one.strip() for one in (target or "").split(",") if one.strip()]
-    if len(targets) < 2 and not _is_pile(files):
+    if len(targets) < 2 and not _is_pile(files, file_format):
         found = find_material(
             files, dev=dev, test=test, source=source, target=target, file_format=file_format
         )
@@ -62,7 +62,7 @@ def find_parts(
     files: Sequence[Path], choice: Choice, *, unreviewed: bool = False
 ) -> tuple[list[CorpusPart], tuple[str, str]]:
     """The parts of files and folders in one direction, and its two languages."""
-    if not _is_pile(files):
+    if not _is_pile(files, choice.format):
         part, languages = find_part(files, choice)
         return list(_reviewed([part], unreviewed)), languages
     (found,) = find_materials(
@@ -87,11 +87,11 @@ def languages_in(folder: Path, source: str, file_format: str | None = None) -> l
     return sorted(name for name in offered if base_language(name) != base_language(source))
 
 
-def _is_pile(files: Sequence[Path]) -> bool:
+def _is_pile(files: Sequence[Path], file_format: str | None) -> bool:
     """Whether these are more than one file with both sides, or two plain ones."""
     if any(path.is_dir() for path in files) or len(files) > 2:
         return True
-    return len(files) == 2 and all(_has_both_sides(path, None) for path in files)
+    return len(files) == 2 and all(_has_both_sides(path, file_format) for path in files)
 
 
 def _has_both_sides(path: Path, file_format: str | None) -> bool:

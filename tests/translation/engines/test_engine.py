@@ -12,6 +12,7 @@ from torch import Tensor
 
 from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.search import Hypothesis
+from dragoman.text.terms.line_demands import LineDemands
 from dragoman.translation.engines.engine import FittingSearch, SourceBatch
 from dragoman.translation.translator import Translator
 
@@ -59,8 +60,10 @@ def test_a_sentence_that_does_not_fit_alone_is_named() -> None:
 
 
 def test_constraints_and_prefixes_stay_with_their_sentences() -> None:
-    whole = SourceBatch([1, 2, 3], [[4], [5], [6]], [[7], [8], [9]], [(), (), ()])
-    assert whole.part(slice(1, None)) == SourceBatch([2, 3], [[5], [6]], [[8], [9]], [(), ()])
+    demands = [LineDemands(text=text) for text in "abc"]
+    whole = SourceBatch([1, 2, 3], [[4], [5], [6]], [[7], [8], [9]], demands)
+    part = SourceBatch([2, 3], [[5], [6]], [[8], [9]], demands[1:])
+    assert whole.part(slice(1, None)) == part
 
 
 def test_translations_do_not_depend_on_memory(
