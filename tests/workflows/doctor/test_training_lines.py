@@ -1,7 +1,8 @@
-"""The doctor's warning about text without short lines, capitals or numbers."""
+"""The doctor on text without short lines, and on placeholders that only one side has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.examples import Example, Origin
 from dragoman.workflows.doctor import Diagnosis
 from dragoman.workflows.doctor.text_checks import Texts
-from dragoman.workflows.doctor.training_lines import check_short_lines
+from dragoman.workflows.doctor.training_lines import check_protected, check_short_lines
 
 LONG = ["the old house stands by the river", "a new tree 2 stands near the old house"] * 60
 PART = {"path": "t.tsv", "source": "en", "target": "de"}
@@ -19,14 +20,21 @@ UPPER = {"kind": "case", "to": "upper", "sides": "both", "share": 0.1}
 SHARED = {"kind": "case", "to": "upper", "sides": "source", "share": 0.1}
 
 
-def finding(sources: list[str], transforms: list[dict[str, Any]] | None = None) -> Diagnosis | None:
+def configuration(transforms: list[dict[str, Any]] | None = None) -> ExperimentConfig:
     part = {**PART, "source_language": "en", "target_language": "de"}
     values = {"data": {"train": [{**part, "transforms": transforms or []}], "dev": part}}
-    config = parse(ExperimentConfig, values, "my.yaml")
-    sample = [
-        (Example(source, "Text", "en", "de", ("<2de>",), Origin("t", line)), 1.0)
-        for line, source in enumerate(sources)
+    return parse(ExperimentConfig, values, "my.yaml")
+
+
+def sampled(pairs: Iterable[tuple[str, str]]) -> list[tuple[Example, float]]:
+    return [
+        (Example(source, target, "en", "de", ("<2de>",), Origin("t", line)), 1.0)
+        for line, (source, target) in enumerate(pairs)
     ]
+
+
+def finding(sources: list[str], transforms: list[dict[str, Any]] | None = None) -> Diagnosis | None:
+    config, sample = configuration(transforms), sampled((source, "Text") for source in sources)
     found = list(check_short_lines(config, Texts(sample=sample)))
     assert len(found) <= 1
     return found[0] if found else None
@@ -69,3 +77,27 @@ def test_scripts_without_case_have_no_capitals() -> None:
     found = finding(["古い家は川のそばに立っています。"] * 60)
     assert found is not None and "capitals" not in found.text and "words" in found.text
     assert finding(LONG[:20]) is None, "too few to judge"
+
+
+GOOD = [("Delete {name}?", "{name} löschen?"), ("Save 2 files", "Zwei Dateien sichern")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "level", "text"),
+    [
+        (GOOD, "ok", "1 of 2 sources have placeholders, tags or addresses"),
+        ([*GOOD * 60, ("Open %s", "Öffnen")], "ok", "61 of 121 sources"),
+        ([*GOOD, ("Open %s", "Öffnen")], "warning", "1 of their translations have others (first: "),
+        ([*GOOD, ("<b>A</b>", "<i>A</i>")], "warning", "t line 2: '<b>' is missing"),
+    ],
+)
+def test_placeholders_that_only_one_side_has(
+    pairs: list[tuple[str, str]], level: str, text: str
+) -> None:
+    (found,) = check_protected(configuration(), Texts(sample=sampled(pairs)))
+    assert found.level == level
+    assert text in found.text
+
+
+def test_text_without_placeholders_is_not_mentioned() -> None:
+    assert not [*check_protected(configuration(), Texts(sample=sampled([("Save", "Sichern")])))]

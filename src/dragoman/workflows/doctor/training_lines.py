@@ -1,4 +1,4 @@
-"""Checks of training lines: their languages, and examples of short input."""
+"""Checks of training lines: their languages, strings for programs, examples of short input."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from dragoman.evaluation.languages import FEWEST_WORDS, MUCH_FOREIGN, foreign_li
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tokens import words_of
 from dragoman.text.transforms.casing import CaseConfig
+from dragoman.translation.checking.protected_strings import (
+    protected_findings,
+    without_protected,
+)
 from dragoman.workflows.doctor import Diagnosis, ok, warning
 from dragoman.workflows.doctor.text_checks import ENOUGH_PAIRS, Texts
 
@@ -80,6 +84,14 @@ _FEW = 0.005
 """Share of the lines below which a model hardly learns from such lines."""
 
 
+_EXAMINED = 10_000
+"""Pairs of the sample whose placeholders, tags and addresses are compared: a second or two."""
+
+
+_FEW_WRONG = 0.02
+"""Share of pairs with other placeholders on the two sides that people leave in good text."""
+
+
 _SHORT = 3  # words
 
 
@@ -126,6 +138,33 @@ def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Diagno
         f"few training sources are like short input: {lacking}; the model will do badly on such "
         f"lines: it may repeat itself or invent; add transforms with a share: {remedies} "
         "(docs/short-input.md)",
+    )
+
+
+def check_protected(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
+    """Check that both sides have the same placeholders, tags and addresses."""
+    examples = texts.translated_examples[:_EXAMINED]
+    if config.model.writes_labels:
+        return
+    wrong: list[str] = []
+    number = 0
+    for example in examples:
+        if example.source == without_protected(example.source):
+            continue
+        number += 1
+        found = protected_findings(example.source, example.target)
+        if (first := next((one for one in found if one.kind != "numbers"), None)) is not None:
+            wrong.append(f"{example.origin.part} line {example.line}: {first.message}")
+    if not number:
+        return
+    pairs = f"{number:,} of {len(examples):,} sources have placeholders, tags or addresses"
+    if len(wrong) <= _FEW_WRONG * number:
+        yield ok("strings", f"{pairs}, and their translations have the same")
+        return
+    yield warning(
+        "strings",
+        f"{pairs}, and {len(wrong):,} of their translations have others (first: {wrong[0]}); "
+        "correct them: 'dragoman check' lists all, and a model learns to lose them",
     )
 
 
