@@ -64,7 +64,7 @@ def part(**transform: Any) -> CorpusPart:
 def test_it_is_named_in_a_configuration_and_read_again() -> None:
     one = part(kind="echo", times=3)
     values = json.loads(one.model_dump_json())
-    assert values["transforms"] == [{"kind": "echo", "share": 1.0, "times": 3}]
+    assert values["transforms"] == [{"kind": "echo", "share": 1.0, "from_epoch": 0, "times": 3}]
     again = parse(CorpusPart, values, "run.yaml")
     assert again == one
     example = Example("a b", "c", "en", "de", (), Origin("a", 1))

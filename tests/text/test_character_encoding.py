@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.character_encoding import decode
+from dragoman.text.character_encoding import decode, decode_as
 
 META = "<meta charset={}>"
 
@@ -60,3 +60,26 @@ def test_a_plain_text_declares_nothing() -> None:
 def test_what_is_no_text_is_refused(content: bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         decode(content, is_page=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "label", "text", "name"),
+    [
+        ("Größe".encode("cp1252"), "windows-1252", "Größe", "cp1252"),
+        ("Größe".encode(), "us-ascii", "Größe", "utf-8"),
+        (b"size", "us-ascii", "size", "ascii"),
+        ("\ufeffGröße".encode("utf-16-le"), "windows-1252", "Größe", "utf-16-le"),
+    ],
+)
+def test_a_file_that_names_its_encoding(content: bytes, label: str, text: str, name: str) -> None:
+    found, encoding = decode_as(content, label)
+    assert (found, encoding.name) == (text, name)
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [("klingon", "'klingon', which is not read"), ("utf-8", "line 2 is not UTF-8, as the file")],
+)
+def test_a_wrong_name_of_an_encoding_is_refused(label: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        decode_as("ok\nGröße".encode("cp1252"), label)

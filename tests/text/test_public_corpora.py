@@ -9,7 +9,13 @@ import pytest
 from dragoman.core.errors import DataError
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.lines import read_lines
-from dragoman.text.public_corpora import corpora_folder, from_folder, located
+from dragoman.text.public_corpora import (
+    corpora_folder,
+    corpus_of,
+    from_folder,
+    listed_folder,
+    located,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,25 @@ def test_a_missing_corpus_names_the_command(
     for other in ("train.en", "c/train.en"):
         with pytest.raises(DataError, match=r"no such file; check the path$"):
             list(read_lines(tmp_path / other))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("multi30k/train.en.gz", "multi30k"),
+        ("mtdata/OPUS-qed-1-en-ko/train.en.gz", "mtdata:OPUS-qed-1-en-ko"),
+        ("hf/org/name/train.en.gz", "hf:datasets/org/name"),
+        ("mtdata/train.en.gz", None),
+        ("alone.txt", None),
+    ],
+)
+def test_the_corpus_of_a_file(
+    path: str, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_CORPORA", str(tmp_path))
+    assert corpus_of(tmp_path / path) == name
+    assert corpus_of(tmp_path.parent / path) is None
+    if name is not None and ":" in name:
+        folder = listed_folder(name)
+        assert folder is not None and folder == (tmp_path / path).parent
+    assert listed_folder("multi30k") is None
