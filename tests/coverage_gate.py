@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"data": 98.0, "models": 99.0, "search": 99.0, "text": 98.0, "training": 95.5}
+FLOORS = {"data": 98.0, "models": 99.0, "search": 99.0, "text": 98.0, "training": 96.0}
 """Per cent by room of ``src/dragoman``, from ``make coverage``, rounded down to a half: processors
 differ in a few branches."""
 
