@@ -269,6 +269,7 @@ class TestSyntheticPart:
             "drop": 0.1,
             "mask": 0.1,
             "window": 3,
+            "from_epoch": 0,
         }
         assert tag.kind == "tag"
 
