@@ -14,7 +14,6 @@ from dragoman.core.version import __version__
 from dragoman.core.wording import shown
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.formats import FormatError, format_of
 from dragoman.text.formats.projects.project_folder import ProjectFolder, warn_once
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.checking.findings import (
@@ -25,10 +24,9 @@ from dragoman.translation.checking.findings import (
 )
 from dragoman.translation.checking.line_checks import TranslationChecks, inconsistent
 from dragoman.workflows.material import Choice, find_part
-from dragoman.workflows.pile import find_parts, languages_in
+from dragoman.workflows.pile import USUAL_SOURCE, find_parts, has_both_sides, languages_in
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
-_USUAL_SOURCE = "en"
 _Languages = tuple[str, str]
 
 
@@ -141,29 +139,20 @@ def check_files(
 
 def _parts(files: Sequence[Path], choice: Choice) -> Iterator[tuple[CorpusPart, _Languages]]:
     """The corpora in files, each by itself or two that have one side each, and in folders."""
-    if len(files) == 2 and not any(_has_both_sides(path, choice) for path in files):
+    if len(files) == 2 and not any(
+        path.is_dir() or has_both_sides(path, choice.format) for path in files
+    ):
         yield find_part(files, choice)
         return
     for path in files:
         if not path.is_dir():
             yield find_part([path], choice)
             continue
-        source = choice.source or _USUAL_SOURCE
+        source = choice.source or USUAL_SOURCE
         targets = [choice.target] if choice.target else languages_in(path, source, choice.format)
         for target in targets:
             found, languages = find_parts([path], Choice(source, target, choice.format))
             yield from ((part, languages) for part in found)
-
-
-def _has_both_sides(path: Path, choice: Choice) -> bool:
-    if path.is_dir():
-        return True
-    if choice.format is not None:
-        return choice.format != "plain"
-    try:
-        return format_of(path).one_file
-    except FormatError:
-        return False
 
 
 def _checked_pairs(part: CorpusPart) -> Iterator[CheckedPair]:

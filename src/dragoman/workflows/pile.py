@@ -15,7 +15,8 @@ from dragoman.text.language_codes import base_language, is_language_tag
 from dragoman.text.lines import language_of_file
 from dragoman.workflows.material import Choice, Material, find_material, find_part
 
-_USUAL_SOURCE = "en"
+USUAL_SOURCE = "en"
+"""The language of the strings of most programs."""
 
 
 def find_materials(
@@ -91,10 +92,11 @@ def _is_pile(files: Sequence[Path], file_format: str | None) -> bool:
     """Whether these are more than one file with both sides, or two plain ones."""
     if any(path.is_dir() for path in files) or len(files) > 2:
         return True
-    return len(files) == 2 and all(_has_both_sides(path, file_format) for path in files)
+    return len(files) == 2 and all(has_both_sides(path, file_format) for path in files)
 
 
-def _has_both_sides(path: Path, file_format: str | None) -> bool:
+def has_both_sides(path: Path, file_format: str | None) -> bool:
+    """Whether a file has both sides, as its format or else its suffix says."""
     try:
         part = CorpusPart(path=str(path), source="source", target="target", format=file_format)
     except ValueError:  # sides that have no names, or a plain file
@@ -128,7 +130,7 @@ def _material(
     assert choice.source is not None
     assert choice.target is not None
     parts = [part for path in files if path.is_dir() for part in _tree_parts(path, choice)]
-    plain = [path for path in files if not path.is_dir() and not _has_both_sides(path, None)]
+    plain = [path for path in files if not path.is_dir() and not has_both_sides(path, None)]
     for path in files:
         if path.is_dir() or path in plain:
             continue
@@ -256,7 +258,7 @@ def _only_languages(
         raise _nothing_found(
             folders[0], (source or "en", targets[0] if targets else "de"), file_format
         )
-    chosen = source or next((one for one in sorted(names) if one == _USUAL_SOURCE), None)
+    chosen = source or next((one for one in sorted(names) if one == USUAL_SOURCE), None)
     others = [one for one in names if chosen is None or base_language(one) != base_language(chosen)]
     if chosen is None or (not targets and len(others) != 1):
         raise ConfigError(

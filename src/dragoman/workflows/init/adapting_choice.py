@@ -14,6 +14,7 @@ from dragoman.workflows.init.choose import (
     Pieces,
     affordable_validations,
     minutes_in_words,
+    minutes_of_steps,
     seconds_beside_steps,
     seconds_of_training,
 )
@@ -145,7 +146,8 @@ def plan_adapting(
     """
     usual = planned(round(pieces.epoch_tokens), d_model, 0.0, chosen)
     speed, per_step = measured.tokens_per_second, pieces.tokens_per_step(usual.step_tokens)
-    in_time = seconds_of_training(facts, pieces, minutes, speed) * speed / per_step
+    training_seconds = seconds_of_training(facts, pieces, minutes, speed)
+    in_time = training_seconds * speed / per_step
     steps = max(10, min(usual.steps, round(in_time)))
     static = static_memory(sizes)
     fitting = max(100.0, (_FILLED_MEMORY * available - static) / measured.bytes_per_token)
@@ -162,7 +164,7 @@ def plan_adapting(
         passes=steps * per_step / pieces.epoch_tokens,
         seconds=steps * per_step / speed + beside,
         memory=static + measured.bytes_per_token * at_once,
-        max_minutes=float(math.ceil(1.5 * max(minutes, (steps * per_step / speed) / 60))),
+        max_minutes=minutes_of_steps(max(training_seconds, steps * per_step / speed)),
         is_cut_by_time=steps < usual.steps,
     )
 

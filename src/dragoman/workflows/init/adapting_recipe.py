@@ -131,7 +131,8 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
         + "; three times as much learns and forgets faster",
         "training.schedule.decay": "to zero at max_steps; change both together",
         "training.max_steps": _about_adapting_steps(choices),
-        "training.max_minutes": "stops training that is much slower than measured",
+        "training.max_minutes": "if steps are slower than measured, the learning rate decays to "
+        "zero within this time",
         "training.validation_steps": "each validation translates the dev set",
         "training.keep_checkpoints": "each holds all weights; the best one is kept, too",
         "training.average_checkpoints": "the best checkpoint becomes the model",

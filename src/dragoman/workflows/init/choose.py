@@ -197,9 +197,14 @@ def plan_training(
         epochs=epochs,
         dropout=0.3 if epochs >= 40 else 0.2 if epochs >= 8 else 0.1,
         seconds=seconds,
-        max_minutes=math.ceil(_SLACK * training_seconds / 6) / 10,
+        max_minutes=minutes_of_steps(training_seconds),
         is_cut_by_epochs=by_text < in_time,
     )
+
+
+def minutes_of_steps(seconds: float) -> float:
+    """The limit in minutes for steps that take ``seconds`` as measured, to a tenth."""
+    return math.ceil(_SLACK * seconds / 6) / 10
 
 
 def warnings(facts: Facts, plan: Plan, minutes: float) -> list[str]:
