@@ -54,6 +54,26 @@ def test_the_only_languages_need_no_names(project: Path) -> None:
         find_materials([project])
 
 
+def test_indonesian_is_a_language_and_the_number_of_a_row_is_not(tmp_path: Path) -> None:
+    catalogues = {"locale/id/LC_MESSAGES/app.po": catalogue(STRINGS)}
+    write_tree(tmp_path / "project", catalogues)
+    (found,) = find_materials([tmp_path / "project"], source="en")
+    assert found.target_language == "id"
+    write_tree(tmp_path / "table", {"app.tsv": "id\ten\tde\n1\tOne\tEins\n"})
+    (found,) = find_materials([tmp_path / "table"])
+    assert (found.source_language, found.target_language) == ("en", "de")
+    write_tree(tmp_path / "sides", {"app.tsv": "en\tid\nOne\tSatu\n"})
+    (found,) = find_materials([tmp_path / "sides"])
+    assert found.target_language == "id"
+
+
+def test_plain_files_below_a_folder_with_a_language_in_its_name(tmp_path: Path) -> None:
+    files = {f"corpus.de/{name}.{side}": f"{side}\n" for name in "ab" for side in ("en", "de")}
+    write_tree(tmp_path, files)
+    (found,) = find_materials([tmp_path / name for name in files], source="en", target="de")
+    assert pairs(found) == [("en", "de")] * 2
+
+
 def test_files_and_folders(project: Path, tmp_path: Path) -> None:
     files = {
         "a.tsv": "en\tde\nOne\tEins\n",

@@ -10,7 +10,9 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named, shown
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import format_named, project_formats
+from dragoman.text.formats.projects.bilingual_projects import NamedSides
 from dragoman.text.formats.projects.project_folder import ProjectFolder, warn_once
+from dragoman.text.formats.tmx import Tmx
 from dragoman.text.language_codes import base_language, is_language_tag
 from dragoman.text.lines import language_of_file
 from dragoman.workflows.material import Choice, Material, find_material, find_part
@@ -166,7 +168,8 @@ def _plain_pairs(files: Sequence[Path]) -> list[list[Path]]:
             there = "not a file" if path.exists() else "no such file"
             raise DataError(f"{path}: {there}; give the path of a text file, or of a folder")
         language = language_of_file(path) or ""
-        pairs.setdefault(str(path).replace(f".{language}", ""), []).append(path)
+        alike = path.with_name(path.name.replace(f".{language}", ""))
+        pairs.setdefault(str(alike), []).append(path)
     for pair in pairs.values():
         if len(pair) != 2:
             raise ConfigError(
@@ -215,14 +218,17 @@ def _forms(name: str | None) -> list[ProjectFolder]:
 
 def _offered(folder: Path, file_format: str | None) -> dict[str, list[str]]:
     """The languages in a folder by layout, without layouts that have none."""
-    found = {form.title: form.offered_sides(folder.absolute()) for form in _forms(file_format)}
-    languages = {title: list(filter(_is_usual, names)) for title, names in found.items()}
-    return {title: names for title, names in languages.items() if names}
+    found = {form.title: _languages(form, folder.absolute()) for form in _forms(file_format)}
+    return {title: names for title, names in found.items() if names}
 
 
-def _is_usual(name: str) -> bool:
-    """Whether a name is a language, and not that of another column."""
-    return is_language_tag(name.partition("@")[0]) and name != "id"
+def _languages(form: ProjectFolder, folder: Path) -> list[str]:
+    """The names of sides that are languages, and not other columns."""
+    names = [name for name in form.offered_sides(folder) if is_language_tag(name.partition("@")[0])]
+    is_table = isinstance(form, NamedSides) and form.form.sides != Tmx.sides
+    if is_table and "id" in names and len(names) > 2:
+        names.remove("id")  # of a row, rather than Indonesian
+    return names
 
 
 def _nothing_found(folder: Path, sides: tuple[str, str], file_format: str | None) -> DataError:
@@ -256,13 +262,13 @@ def _only_languages(
     }
     if not names:
         raise _nothing_found(
-            folders[0], (source or "en", targets[0] if targets else "de"), file_format
+            folders[0], (source or USUAL_SOURCE, targets[0] if targets else "de"), file_format
         )
     chosen = source or next((one for one in sorted(names) if one == USUAL_SOURCE), None)
     others = [one for one in names if chosen is None or base_language(one) != base_language(chosen)]
     if chosen is None or (not targets and len(others) != 1):
         raise ConfigError(
             f"{folders[0]}: it has {named(sorted(names))}; say which are source and target, such "
-            f"as --source {shown(chosen or 'en')[1:-1]} --target {min(others, default='de')}"
+            f"as --source {shown(chosen or USUAL_SOURCE)[1:-1]} --target {min(others, default='de')}"
         )
     return chosen, targets[0] if targets else others[0]
