@@ -267,8 +267,9 @@ def _only_languages(
     chosen = source or next((one for one in sorted(names) if one == USUAL_SOURCE), None)
     others = [one for one in names if chosen is None or base_language(one) != base_language(chosen)]
     if chosen is None or (not targets and len(others) != 1):
+        known = shown(chosen or USUAL_SOURCE)[1:-1]
         raise ConfigError(
             f"{folders[0]}: it has {named(sorted(names))}; say which are source and target, such "
-            f"as --source {shown(chosen or USUAL_SOURCE)[1:-1]} --target {min(others, default='de')}"
+            f"as --source {known} --target {min(others, default='de')}"
         )
     return chosen, targets[0] if targets else others[0]
