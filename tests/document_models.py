@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from echo_service import EchoService
 
 from dragoman.documents.file_translation import translate_file
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.translated_text import (
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )

@@ -8,13 +8,11 @@ import re
 from collections.abc import AsyncIterator, Sequence
 
 from dragoman.text.language_codes import base_language
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
+from dragoman.translation.service.translated_text import (
     Detection,
     Link,
-    Pairing,
-    RefusedError,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from echo_service import EchoService
 
 from dragoman.documents.file_translation import translate_file
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import TextRequest, TranslationService
+from dragoman.translation.service.translated_text import (
     Link,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
-    TranslationService,
 )
 
 W = (

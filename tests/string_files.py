@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
 from dragoman.documents.marks.mark_placement import place_marks
-from dragoman.translation.service.interface import TranslatedText
+from dragoman.translation.service.translated_text import TranslatedText
 
 
 def opened(

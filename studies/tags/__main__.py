@@ -24,8 +24,9 @@ from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.segments import segment_table
 from dragoman.text.transforms import Transform
 from dragoman.text.transforms.filtering import FilterConfig
-from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.interface import TextRequest
 from dragoman.translation.service.model_service import ModelService, ServiceOptions
+from dragoman.translation.service.translated_text import TranslatedText
 from studies.command import StudyCommand, present
 from studies.tags.lines import TaggedLine, read_lines
 

@@ -17,8 +17,9 @@ from dragoman.cli.document_places import DocumentPlaces
 from dragoman.core.files import storage_errors
 from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.text.examples import Direction
-from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
+from dragoman.translation.service.interface import RefusedError, TextRequest
 from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.translated_text import TranslatedText
 
 TEXT = "a b c\n\n{name} d e\n"
 

@@ -15,8 +15,9 @@ from tiny_model import save_tiny_model
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
-from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.interface import TextRequest
 from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.translated_text import TranslatedText
 
 WRITTEN = {
     "po-files": "locale/fr/LC_MESSAGES/app.po",

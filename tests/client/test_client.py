@@ -23,7 +23,7 @@ from dragoman import Client
 from dragoman.client import connection
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, ServiceError, UsageError
 from dragoman.server.server_config import LimitsConfig
-from dragoman.translation.service.interface import Detection, Link
+from dragoman.translation.service.translated_text import Detection, Link
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,11 @@ from dragoman.documents.content import (
     translate_contents,
 )
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.translated_text import (
     Detection,
     Link,
-    RefusedError,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )

@@ -14,10 +14,9 @@ from translation.service.fake_systems import FakeSystem, service_of
 
 from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
 from dragoman.documents.filetypes import DOCUMENT_FORMATS
-from dragoman.translation.service.interface import (
-    RefusedError,
+from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.translated_text import (
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )

@@ -8,7 +8,7 @@ from dragoman.documents.html import read_html
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_document import MarkupOptions
 from dragoman.documents.marks.marked_text import walk
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.translated_text import (
     Rendering,
     TranslatedSentence,
     TranslatedText,

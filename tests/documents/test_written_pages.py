@@ -9,7 +9,7 @@ from document_models import file_by
 
 from dragoman.documents.html import read_html
 from dragoman.documents.marks.mark_placement import place_marks
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.translated_text import (
     Link,
     Rendering,
     TranslatedSentence,

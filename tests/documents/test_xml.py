@@ -12,7 +12,11 @@ from dragoman.core.errors import DataError
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_document import MarkupOptions
 from dragoman.documents.xml import MalformedError, read_xml
-from dragoman.translation.service.interface import Rendering, TranslatedSentence, TranslatedText
+from dragoman.translation.service.translated_text import (
+    Rendering,
+    TranslatedSentence,
+    TranslatedText,
+)
 
 
 def said(text: str) -> TranslatedText:

@@ -15,7 +15,8 @@ from virtual_time import now
 from dragoman.documents.file_translation import translate_file
 from dragoman.server.fair_turns import FairTurns, TurnTakingService
 from dragoman.translation.service import offloading
-from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.translated_text import TranslatedText
 
 
 @pytest.fixture(autouse=True)

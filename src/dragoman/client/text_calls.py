@@ -17,7 +17,11 @@ from dragoman.client.values import (
 )
 from dragoman.core.arguments import check_lines, check_text
 from dragoman.core.errors import ServiceError
-from dragoman.translation.service.interface import Detection, TranslatedSentence, TranslatedText
+from dragoman.translation.service.translated_text import (
+    Detection,
+    TranslatedSentence,
+    TranslatedText,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

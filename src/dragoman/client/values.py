@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.translated_text import (
     Detection,
     Link,
     Rendering,

@@ -15,16 +15,14 @@ from dragoman.documents.marks.marked_requests import detections, questions, with
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
 from dragoman.documents.xml import read_xml
-from dragoman.translation.service.interface import (
-    RefusedError,
+from dragoman.translation.service.interface import RefusedError, TextRequest, TextService
+from dragoman.translation.service.offloading import aside
+from dragoman.translation.service.placeholders import PLACEHOLDER
+from dragoman.translation.service.translated_text import (
     Rendering,
-    TextRequest,
-    TextService,
     TranslatedSentence,
     TranslatedText,
 )
-from dragoman.translation.service.offloading import aside
-from dragoman.translation.service.placeholders import PLACEHOLDER
 
 __all__ = [
     "ContentFormat",

@@ -14,12 +14,8 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from dragoman.translation.service.interface import (
-    Detection,
-    TextRequest,
-    TextService,
-    TranslatedText,
-)
+from dragoman.translation.service.interface import TextRequest, TextService
+from dragoman.translation.service.translated_text import Detection, TranslatedText
 
 _LONGEST_WAITING = 3
 """Interval, in turns, at which the file that has waited longest gets a turn."""

@@ -13,10 +13,10 @@ from string_files import opened, texts, translated, written
 
 from dragoman.core.errors import DataError
 from dragoman.documents.file_translation import translate_file
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.translated_text import (
     Link,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )

@@ -22,14 +22,14 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.translated_text import (
     MarkPlace,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )
-from dragoman.translation.service.model_service import ModelService
 
 KNOWN = InlineTags(pairs=3, points=2)
 REQUEST = TextRequest("", "de", "en")

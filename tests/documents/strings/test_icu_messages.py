@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.strings.icu_messages import read_message
-from dragoman.translation.service.interface import TranslatedText
+from dragoman.translation.service.translated_text import TranslatedText
 
 
 def message(source: str, language: str, by: str = "{}") -> str:

@@ -13,7 +13,7 @@ from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.strings.string_placeholders import filled_in
 from dragoman.documents.strings.string_syntax import APPLE
 from dragoman.documents.strings.string_values import PlainValue, StringValue, is_code
-from dragoman.translation.service.interface import TranslatedText
+from dragoman.translation.service.translated_text import TranslatedText
 
 
 def joined(value: StringValue, *translations: str) -> str:

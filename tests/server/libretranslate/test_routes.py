@@ -27,12 +27,8 @@ from dragoman.server.database.records import DocumentJob, JobState
 from dragoman.server.job_results import UNEXPECTED
 from dragoman.server.libretranslate import routes
 from dragoman.server.server_config import LimitsConfig
-from dragoman.translation.service.interface import (
-    Detection,
-    RefusedError,
-    TextRequest,
-    TranslatedText,
-)
+from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.translated_text import Detection, TranslatedText
 
 Body = dict[str, Any]
 ENGLISH = {"confidence": 80, "language": "en"}

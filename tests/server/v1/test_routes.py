@@ -19,11 +19,8 @@ from echo_service import EchoService
 from dragoman.server.dependencies import glossary_of
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.v1 import access, kept_routes
-from dragoman.translation.service.interface import (
-    RefusedError,
-    TextRequest,
-    TranslatedSentence,
-)
+from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.translated_text import TranslatedSentence
 
 LIMITS = LimitsConfig(characters=1000, items=5, alternatives=2)
 

@@ -23,7 +23,8 @@ from dragoman.techniques.teachers.spending import Spending
 from dragoman.techniques.teachers.taught_corpus import teach_corpus
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text.examples import Direction
-from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.translated_text import TranslatedText
 from dragoman.translation.synthesis import GivenLine
 
 TEXTS = [f"line number {number}" for number in range(1, 25)]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from dragoman.core.errors import MissingExtraError, StorageError
 from dragoman.translation.service import detecting
 from dragoman.translation.service.detecting import LanguageDetector, likeliest_source
-from dragoman.translation.service.interface import Detection, RefusedError
+from dragoman.translation.service.interface import RefusedError
+from dragoman.translation.service.translated_text import Detection
 
 GERMAN = "Das ist ein schönes Haus."
 ENGLISH = "This is a beautiful house."

@@ -10,7 +10,8 @@ from translation.service.fake_systems import FakeSystem, service_of
 from dragoman.text.inline_tags import TagSpan
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
-from dragoman.translation.service.interface import Link, TextRequest, TranslatedText
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.translated_text import Link, TranslatedText
 
 GLOSSARY = Glossary(
     [

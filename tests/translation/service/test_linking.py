@@ -6,8 +6,8 @@ import pytest
 from tiny_model import save_tiny_model
 
 from dragoman.text.context import ContextConfig
-from dragoman.translation.service.interface import Link
 from dragoman.translation.service.linking import origins, through, word_links
+from dragoman.translation.service.translated_text import Link
 from dragoman.translation.translator import Translator
 
 

@@ -22,14 +22,10 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.vocabularies.splitting import SubwordNmt
-from dragoman.translation.service.interface import (
-    Pairing,
-    RefusedError,
-    TextRequest,
-    TranslatedText,
-)
+from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService, ServiceOptions
+from dragoman.translation.service.translated_text import TranslatedText
 from dragoman.translation.translator import Translator
 
 TAGS = ("<2en>", "<2fr>", "<2de>", "<ui>", "<from-de>")

@@ -14,16 +14,11 @@ from translation.service.fake_systems import FakeSystem, known, service_of
 
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.service import model_service
-from dragoman.translation.service.interface import (
-    Pairing,
-    RefusedError,
-    TextRequest,
-    TranslatedSentence,
-    TranslatedText,
-)
+from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService
 from dragoman.translation.service.text_jobs import TextJob, Unit, last_sentences
+from dragoman.translation.service.translated_text import TranslatedSentence, TranslatedText
 
 
 def run(use: Callable[[ModelService], Awaitable[Any]], *systems: FakeSystem, **options: Any) -> Any:

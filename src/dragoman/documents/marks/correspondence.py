@@ -13,7 +13,7 @@ import regex
 from dragoman.documents.marks.copied_parts import LONG_WORD, Copies, TakenRanges, is_apart, surplus
 from dragoman.documents.marks.marked_text import Mark, Range
 from dragoman.documents.marks.parted_words import UNIT, PartedWords, is_word
-from dragoman.translation.service.interface import Link, TranslatedText
+from dragoman.translation.service.translated_text import Link, TranslatedText
 
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.documents.marks.marked_text import Mark, MarkedText, Range, walk
 from dragoman.text.inline_tags import TagKind, TagSpan
-from dragoman.translation.service.interface import TranslatedSentence, TranslatedText
+from dragoman.translation.service.translated_text import TranslatedSentence, TranslatedText
 
 
 def tag_spans(marked: MarkedText) -> tuple[TagSpan, ...]:

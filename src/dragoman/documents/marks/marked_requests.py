@@ -11,9 +11,10 @@ from dragoman.documents.marks.learned_places import tag_spans
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
-from dragoman.translation.service.interface import Detection, TextRequest, TextService
+from dragoman.translation.service.interface import TextRequest, TextService
 from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import is_protected
+from dragoman.translation.service.translated_text import Detection
 
 _JUDGED = 2000
 """Characters of a document that are enough to detect its language."""

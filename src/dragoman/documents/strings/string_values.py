@@ -32,7 +32,7 @@ from dragoman.documents.strings.string_placeholders import (
 from dragoman.documents.strings.string_syntax import ANY, StringSyntax
 from dragoman.text.break_codes import BREAKING_TAGS
 from dragoman.text.word_edges import Span
-from dragoman.translation.service.interface import TranslatedText
+from dragoman.translation.service.translated_text import TranslatedText
 
 _VOID = frozenset(["img", "input", "wbr"])
 _ENTITY = re.compile(r"&(?:amp|lt|gt);")

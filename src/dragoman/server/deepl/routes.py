@@ -26,7 +26,8 @@ from dragoman.server.deepl.parameters import (
 from dragoman.server.deepl.requests import common_request
 from dragoman.server.dependencies import Api, Server
 from dragoman.text.sentences import SplitMode
-from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
+from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.translated_text import TranslatedText
 
 _SPLITS: dict[str, SplitMode] = {"0": "none", "1": "sentences", "nonewlines": "flowing"}
 

@@ -42,13 +42,8 @@ from dragoman.server.libretranslate.responses import (
     LibreTranslation,
 )
 from dragoman.server.parameters import address_of, invalid
-from dragoman.translation.service.interface import (
-    Detection,
-    Pairing,
-    RefusedError,
-    TextRequest,
-    TranslatedText,
-)
+from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
+from dragoman.translation.service.translated_text import Detection, TranslatedText
 
 _PREFIXES = (
     "/translate",

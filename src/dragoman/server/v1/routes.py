@@ -36,13 +36,12 @@ from dragoman.server.v1.responses import (
     TranslateAnswer,
 )
 from dragoman.translation.service.interface import (
-    Detection,
     Pairing,
     RefusedError,
     TextRequest,
-    TranslatedSentence,
     TranslationService,
 )
+from dragoman.translation.service.translated_text import Detection, TranslatedSentence
 
 HEALTH = f"{PREFIX}/health"
 

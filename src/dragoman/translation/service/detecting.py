@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation.languages import identified
-from dragoman.translation.service.interface import Detection, RefusedError
+from dragoman.translation.service.interface import RefusedError
+from dragoman.translation.service.translated_text import Detection
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
-from dragoman.translation.service.interface import Link, Pairing, Rendering
+from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.text_jobs import TextJob
+from dragoman.translation.service.translated_text import Link, Rendering
 
 Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
 """Takes texts, their language and the target language; returns the known translations."""

@@ -10,7 +10,7 @@ from dragoman.text.tokens import words_of
 from dragoman.text.vocabularies import Vocabulary
 from dragoman.text.vocabularies.piece_spans import Span, as_split
 from dragoman.translation.aligning import attention_links
-from dragoman.translation.service.interface import Link
+from dragoman.translation.service.translated_text import Link
 from dragoman.translation.translator import Translator
 
 _TOKEN = re.compile(r"\S+")

@@ -20,15 +20,11 @@ from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.detecting import LanguageDetector
 from dragoman.translation.service.direction_table import DirectionTable
 from dragoman.translation.service.interface import (
-    Detection,
     Pairing,
     RefusedError,
-    Rendering,
     ServiceStatus,
     SystemStatus,
     TextRequest,
-    TranslatedSentence,
-    TranslatedText,
     TranslationService,
 )
 from dragoman.translation.service.known_translations import (
@@ -47,6 +43,12 @@ from dragoman.translation.service.text_jobs import (
     joined,
     last_sentences,
     sizes,
+)
+from dragoman.translation.service.translated_text import (
+    Detection,
+    Rendering,
+    TranslatedSentence,
+    TranslatedText,
 )
 from dragoman.translation.service.unit_translation import UnitOptions, UnitTranslator
 

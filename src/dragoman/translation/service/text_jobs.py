@@ -10,16 +10,15 @@ from dragoman.text.inline_tags import TagSpan
 from dragoman.text.language_codes import base_language
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import SplitMode, TextSpan, split_text
-from dragoman.translation.service.interface import (
+from dragoman.translation.service.interface import Pairing, TextRequest
+from dragoman.translation.service.placeholders import is_copied
+from dragoman.translation.service.translated_text import (
     Detection,
     MarkPlace,
-    Pairing,
     Rendering,
-    TextRequest,
     TranslatedSentence,
     TranslatedText,
 )
-from dragoman.translation.service.placeholders import is_copied
 
 LONGEST = 1000
 """Maximum characters of a sentence.  Longer sentences are divided in every mode, as models learn

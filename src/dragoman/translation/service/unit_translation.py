@@ -18,18 +18,12 @@ from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
 from dragoman.translation.service.direction_table import Leg
-from dragoman.translation.service.interface import (
-    Link,
-    MarkPlace,
-    RefusedError,
-    Rendering,
-    TextRequest,
-    TokenScore,
-)
+from dragoman.translation.service.interface import RefusedError, TextRequest
 from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
+from dragoman.translation.service.translated_text import Link, MarkPlace, Rendering, TokenScore
 
 _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
