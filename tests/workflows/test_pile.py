@@ -154,6 +154,18 @@ def test_unreviewed_pairs_where_a_format_has_them(project: Path) -> None:
     assert ("Old", "Alt") in pairs(found)
 
 
+def test_a_folder_without_a_language_is_left_out(
+    project: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_tree(tmp_path / "other", {"locale/fr/LC_MESSAGES/app.po": catalogue(STRINGS)})
+    folders = [project / "locale", tmp_path / "other"]
+    (found,) = find_materials(folders, source="en", target="de")
+    assert [part.path for part in found.train] == [str(project / "locale")]
+    assert "other: no translations from 'en' into 'de'; languages there: gettext" in caplog.text
+    with pytest.raises(DataError, match="from 'en' into 'ko' in any of them"):
+        find_materials(folders, source="en", target="ko")
+
+
 def test_what_is_not_there(project: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError) as missing:
         find_materials([project], source="en", target="fr")

@@ -131,13 +131,20 @@ def _material(
 ) -> Material:
     assert choice.source is not None
     assert choice.target is not None
-    parts = [part for path in files if path.is_dir() for part in _tree_parts(path, choice)]
+    folders = [path for path in files if path.is_dir()]
+    is_only = len(files) == 1
+    parts = [part for path in folders for part in _folder_parts(path, choice, is_only=is_only)]
     plain = [path for path in files if not path.is_dir() and not has_both_sides(path, None)]
     for path in files:
         if path.is_dir() or path in plain:
             continue
         parts.append(find_part([path], replace(choice, format=None))[0])
     parts += [find_part(pair, choice)[0] for pair in _plain_pairs(plain)]
+    if not parts:
+        raise DataError(
+            f"{folders[0]} and others: no translations from {choice.source!r} into "
+            f"{choice.target!r} in any of them"
+        )
     return Material(
         choice.source,
         choice.target,
@@ -177,6 +184,17 @@ def _plain_pairs(files: Sequence[Path]) -> list[list[Path]]:
                 "alike, such as train.en and train.de"
             )
     return list(pairs.values())
+
+
+def _folder_parts(folder: Path, choice: Choice, *, is_only: bool) -> list[CorpusPart]:
+    """The parts of a folder; one of several may have nothing in these languages."""
+    try:
+        return _tree_parts(folder, choice)
+    except DataError as error:
+        if is_only:
+            raise
+        warn_once(error)
+        return []
 
 
 def _tree_parts(folder: Path, choice: Choice) -> list[CorpusPart]:
