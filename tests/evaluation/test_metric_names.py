@@ -164,9 +164,9 @@ def test_a_built_in_metric_cannot_be_replaced_and_broken_ones_are_named() -> Non
     assert metric_named("bleu").title == "BLEU"
     with pytest.raises(ConfigError, match=r"broken .* cannot be loaded"):
         metric_named("broken")
-    with pytest.raises(ConfigError, match="other: its class has another name"):
+    with pytest.raises(ConfigError, match="other: its class must have the name 'other'"):
         metric_named("other")
-    with pytest.raises(ConfigError, match="no metric 'absent'; is the package"):
+    with pytest.raises(ConfigError, match="no metric 'absent'; choose one of: bleu"):
         metric_named("absent")
     with pytest.raises(ConfigError, match="overlap: name the source text"):
         score_corpus(GOOD, [REFERENCES], CONFIG)

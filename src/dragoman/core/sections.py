@@ -27,7 +27,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.plugins import installed, load_class
+from dragoman.core.plugins import Registry
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -223,24 +223,22 @@ class Kinds(OneOf):
         built_in: Mapping[str, type[BaseModel]],
         default: str = "",
     ) -> None:
-        self._group, self._base, self._built_in = group, base, built_in
+        self._registry = Registry(group, base, built_in, group.rpartition(".")[2].rstrip("s"))
         self.default = default
 
     @override
     def find(self, name: str) -> type[BaseModel]:
-        if name in self._built_in:
-            return self._built_in[name]
-        if name not in installed(self._group):
+        if name not in self._registry.built_in and name not in self._registry.added():
             raise KeyError(name)
-        return load_class(self._group, name, self._base)
+        return self._registry.find(name)
 
     @override
     def at_hand(self) -> Sequence[type[BaseModel]]:
-        return list(dict.fromkeys(self._built_in.values()))
+        return list(dict.fromkeys(self._registry.built_in.values()))
 
     @override
     def names(self) -> Sequence[str]:
-        return list(dict.fromkeys([*self._built_in, *sorted(installed(self._group))]))
+        return self._registry.names()
 
 
 def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str, Any]:

@@ -8,40 +8,50 @@ imported before it is used.
 
 from __future__ import annotations
 
-from dragoman.core.plugins import installed
+from typing import TYPE_CHECKING
+
+from dragoman.core.plugins import Registry
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.metric import Metric
 
 GROUP = "dragoman.metrics"
 """The group of entry points by which packages add metrics."""
 
 BUILT_IN = {
-    "bleu": "sacrebleu_metrics:Bleu",
-    "chrf": "sacrebleu_metrics:Chrf",
-    "ter": "sacrebleu_metrics:Ter",
-    "wrong_language": "languages:WrongLanguage",
-    "terms": "kept_items:Terms",
-    "placeholders": "kept_items:Placeholders",
-    "numbers": "kept_items:Numbers",
-    "exact_match": "kept_items:ExactMatch",
-    "degenerate": "kept_items:Degenerate",
-    "tag_structure": "tag_metrics:MatchingTags",
-    "tag_placement": "tag_metrics:TagPlacement",
-    "accuracy": "label_metrics:Accuracy",
-    "macro_f1": "label_metrics:MacroF1",
-    "bracketing_f1": "bracketing:BracketingF1",
-    "bracketing_recall": "bracketing:BracketingRecall",
-    "bracketing_precision": "bracketing:BracketingPrecision",
-    "complete_match": "bracketing:CompleteMatch",
-    "tagging_accuracy": "bracketing:TaggingAccuracy",
-    "malformed_trees": "bracketing:MalformedTrees",
+    "bleu": "dragoman.evaluation.sacrebleu_metrics:Bleu",
+    "chrf": "dragoman.evaluation.sacrebleu_metrics:Chrf",
+    "ter": "dragoman.evaluation.sacrebleu_metrics:Ter",
+    "wrong_language": "dragoman.evaluation.languages:WrongLanguage",
+    "terms": "dragoman.evaluation.kept_items:Terms",
+    "placeholders": "dragoman.evaluation.kept_items:Placeholders",
+    "numbers": "dragoman.evaluation.kept_items:Numbers",
+    "exact_match": "dragoman.evaluation.kept_items:ExactMatch",
+    "degenerate": "dragoman.evaluation.kept_items:Degenerate",
+    "tag_structure": "dragoman.evaluation.tag_metrics:MatchingTags",
+    "tag_placement": "dragoman.evaluation.tag_metrics:TagPlacement",
+    "accuracy": "dragoman.evaluation.label_metrics:Accuracy",
+    "macro_f1": "dragoman.evaluation.label_metrics:MacroF1",
+    "bracketing_f1": "dragoman.evaluation.bracketing:BracketingF1",
+    "bracketing_recall": "dragoman.evaluation.bracketing:BracketingRecall",
+    "bracketing_precision": "dragoman.evaluation.bracketing:BracketingPrecision",
+    "complete_match": "dragoman.evaluation.bracketing:CompleteMatch",
+    "tagging_accuracy": "dragoman.evaluation.bracketing:TaggingAccuracy",
+    "malformed_trees": "dragoman.evaluation.bracketing:MalformedTrees",
 }
-"""The module of this package and the class of each metric, in the order of references and help."""
+"""Module and class of each metric, in the order of references and help."""
+
+METRICS: Registry[Metric] = Registry(
+    GROUP, "dragoman.evaluation.metric:Metric", BUILT_IN, "metric", named=True
+)
+"""All metrics by name."""
 
 
 def metric_names() -> list[str]:
     """Names of all metrics, built-in ones first; this imports none."""
-    return [*BUILT_IN, *added_metrics()]
+    return METRICS.names()
 
 
 def added_metrics() -> list[str]:
     """Names of the metrics that other packages add."""
-    return sorted(installed(GROUP).keys() - BUILT_IN.keys())
+    return METRICS.added()

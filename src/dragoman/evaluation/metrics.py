@@ -10,11 +10,9 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.plugins import installed, load_class
 from dragoman.evaluation.metric import (
     BleuTokenizer,
     EvaluationConfig,
@@ -23,7 +21,7 @@ from dragoman.evaluation.metric import (
     Output,
     SourceSide,
 )
-from dragoman.evaluation.metric_names import BUILT_IN, GROUP
+from dragoman.evaluation.metric_names import GROUP, METRICS
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
@@ -61,17 +59,9 @@ def metric_named(name: str) -> type[Metric]:
     Raises:
         ConfigError: there is none, or the package that adds it is broken.
     """
-    if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        found: type[Metric] = getattr(import_module(f"dragoman.evaluation.{module}"), attribute)
-        return found
-    if name not in installed(GROUP):
-        raise ConfigError(f"no metric {name!r:.80}; is the package that provides it installed?")
-    found = load_class(GROUP, name, Metric)  # type: ignore[type-abstract]
+    found = METRICS.find(name)
     if missing := [one for one in ("title", "label") if not hasattr(found, one)]:
         raise ConfigError(f"{GROUP}: {name}: its class has no {missing[0]}; correct the package")
-    if getattr(found, "name", None) != name:
-        raise ConfigError(f"{GROUP}: {name}: its class has another name; correct the package")
     return found
 
 

@@ -8,7 +8,6 @@ Another package adds a family through an entry point of the group ``dragoman.fam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -16,7 +15,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.plugins import installed, load_class
+from dragoman.core.plugins import Registry
 from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.core.sections import OneOf
 from dragoman.models.interface import MAX_LAYERS, FamilyConfig, TranslationModel
@@ -35,6 +34,10 @@ _BUILT_IN = {
     "classifier": "dragoman.models.classifier:ClassifierModel",
 }
 
+_REGISTRY: Registry[TranslationModel] = Registry(
+    GROUP, "dragoman.models.interface:TranslationModel", _BUILT_IN, "family"
+)
+
 
 class Families(Mapping[str, type[TranslationModel]], OneOf):
     """Every family by name; classes take (config, source_vocabulary, target_vocabulary)."""
@@ -44,22 +47,20 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
     question = "is the package missing that provides it?"
 
     def __getitem__(self, name: str) -> type[TranslationModel]:
-        """The model class of a family, imported on demand; this package's names take precedence.
+        """The model class of a family, imported on demand.
 
         Raises:
             KeyError: no family has this name.
         """
         if name in _BUILT_IN:
-            built_in: type[TranslationModel] = EntryPoint(name, _BUILT_IN[name], GROUP).load()
-            return built_in
-        if name not in installed(GROUP):
+            return _REGISTRY.find(name)
+        if name not in _REGISTRY.added():
             raise KeyError(name)
-        model = load_class(GROUP, name, TranslationModel)  # type: ignore[type-abstract]
-        return _checked(name, model)
+        return _checked(name, _REGISTRY.load_added(name))
 
     def __iter__(self) -> Iterator[str]:
         """The names of all families, those of this package first."""
-        return iter(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
+        return iter(_REGISTRY.names())
 
     def __len__(self) -> int:
         """Number of families."""

@@ -162,5 +162,5 @@ def test_ours_come_first_and_a_suffix_of_two_others_is_told(tmp_path: Path) -> N
         assert format_of(Path("a.tsv")) is FORMATS["tsv"]
         with pytest.raises(FormatError, match=r"a\.table does not tell"):
             format_of(Path("a.table"))
-        with pytest.raises(FormatError, match="is of the formats semicolons and namesake; set fo"):
+        with pytest.raises(FormatError, match="is of the formats namesake and semicolons; set fo"):
             format_of(Path("a.semi"))

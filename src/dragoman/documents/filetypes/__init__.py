@@ -7,12 +7,13 @@ leads to a subclass of :class:`DocumentFormat`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.plugins import are_suffixes, installed, load_class
+from dragoman.core.plugins import Registry, are_suffixes, installed
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
@@ -61,11 +62,22 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
 GROUP = "dragoman.documents"
 """Group of the entry points by which other packages add formats."""
 
+_BUILT_IN = {
+    suffix.removeprefix("."): form for form in DOCUMENT_FORMATS for suffix in form.suffixes
+}
+_REGISTRY: Registry[DocumentFormat] = Registry(
+    GROUP, "dragoman.documents.document_format:DocumentFormat", _BUILT_IN, "document format"
+)
+
 
 def document_formats() -> tuple[DocumentFormat, ...]:
     """All formats, built-in ones first.  Those of broken packages are left out."""
-    added = (_loaded(name, *entries) for name, entries in installed(GROUP).items())
-    return (*DOCUMENT_FORMATS, *(one for one in added if isinstance(one, DocumentFormat)))
+    added = (one for one in _all_added() if isinstance(one, DocumentFormat))
+    return (*DOCUMENT_FORMATS, *added)
+
+
+def _all_added() -> list[DocumentFormat | ConfigError]:
+    return [_loaded(name, *installed(GROUP)[name]) for name in _REGISTRY.added()]
 
 
 def file_suffixes() -> tuple[str, ...]:
@@ -82,17 +94,20 @@ def document_format(name: str) -> DocumentFormat:
         DataError: no format has its suffix.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    for form in document_formats():
-        if suffix in form.suffixes:
-            return form
+    form = _of_suffix(suffix, DOCUMENT_FORMATS) or _of_suffix(suffix, document_formats())
+    if form is not None:
+        return form
     problem = (
         f"files of the format {suffix!r} are not translated"
         if suffix
         else "the name of the file has no suffix, which says the format"
     )
-    added = [_loaded(name, *entries) for name, entries in installed(GROUP).items()]
-    broken = "".join(f"; {problem}" for problem in added if isinstance(problem, ConfigError))
+    broken = "".join(f"; {one}" for one in _all_added() if isinstance(one, ConfigError))
     raise DataError(f"{problem}; take one that ends in {', '.join(file_suffixes())}{broken}")
+
+
+def _of_suffix(suffix: str, formats: Iterable[DocumentFormat]) -> DocumentFormat | None:
+    return next((form for form in formats if suffix in form.suffixes), None)
 
 
 @cache
@@ -102,12 +117,17 @@ def _loaded(name: str, *_: EntryPoint) -> DocumentFormat | ConfigError:
     It is cached for the entry points that are installed.
     """
     try:
-        form = load_class(GROUP, name, DocumentFormat)()  # type: ignore[type-abstract]  # it says so
+        form = _REGISTRY.load_added(name)()
     except ConfigError as error:
         return error
     if not are_suffixes(getattr(form, "suffixes", None)):
         return ConfigError(
             f"{GROUP}: {name}: its class must have suffixes such as ('.{name}',); correct the "
             "package"
+        )
+    if all(_of_suffix(one, DOCUMENT_FORMATS) for one in form.suffixes):
+        return ConfigError(
+            f"{GROUP}: {name} of {_REGISTRY.packages(name)} is not used, as Dragoman has a format "
+            f"for {', '.join(form.suffixes)}; the package must name others"
         )
     return form

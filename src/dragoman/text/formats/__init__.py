@@ -15,12 +15,13 @@ subclass of :class:`Format`::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.plugins import are_suffixes, installed, load_class
+from dragoman.core.plugins import Registry, are_suffixes, installed
 from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
@@ -94,6 +95,10 @@ FORMATS: dict[str, Format] = {
 GROUP = "dragoman.formats"
 """Group of the entry points by which other packages add formats."""
 
+_REGISTRY: Registry[Format] = Registry(
+    GROUP, "dragoman.text.formats.interface:Format", FORMATS, "format", named=True
+)
+
 
 class FormatError(ConfigError, ValueError):
     """An unknown format, or one that cannot be loaded.
@@ -110,7 +115,7 @@ def format_named(name: str) -> Format:
     """
     if (form := FORMATS.get(name)) is not None:
         return form
-    if name in installed(GROUP):
+    if name in _REGISTRY.added():
         loaded = _loaded(name, *installed(GROUP)[name])
         if isinstance(loaded, FormatError):
             raise FormatError(str(loaded))
@@ -133,9 +138,7 @@ def format_of(path: Path) -> Format:
     for form in FORMATS.values():
         if suffix in form.suffixes:
             return form
-    added = [
-        _loaded(name, *entries) for name, entries in installed(GROUP).items() if name not in FORMATS
-    ]
+    added = list(_all_added())
     others = [form for form in added if isinstance(form, Format) and suffix in form.suffixes]
     if len(others) == 1:
         return others[0]
@@ -159,7 +162,7 @@ def format_of_two(path: Path) -> Format:
 
 def format_names() -> list[str]:
     """Names of all formats, built-in ones first, without loading any package."""
-    return list(dict.fromkeys([*FORMATS, *installed(GROUP)]))
+    return _REGISTRY.names()
 
 
 def file_formats() -> list[str]:
@@ -173,8 +176,12 @@ def file_formats() -> list[str]:
 
 def project_formats() -> list[ProjectFolder]:
     """Formats of folders, built-in ones first. Those of broken packages are left out."""
-    added = (_loaded(name, *entries) for name, entries in installed(GROUP).items())
-    return [one for one in (*FORMATS.values(), *added) if isinstance(one, ProjectFolder)]
+    formats = (*FORMATS.values(), *_all_added())
+    return [one for one in formats if isinstance(one, ProjectFolder)]
+
+
+def _all_added() -> Iterator[Format | FormatError]:
+    return (_loaded(name, *installed(GROUP)[name]) for name in _REGISTRY.added())
 
 
 @cache
@@ -184,14 +191,14 @@ def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
     It is cached for the entry points that are installed.
     """
     try:
-        form = load_class(GROUP, name, Format)()  # type: ignore[type-abstract]  # it says so
+        form = _REGISTRY.load_added(name)()
     except ConfigError as error:
         return FormatError(str(error))
     except TypeError as error:  # a method is missing
         return FormatError(f"{GROUP}: {name}: {error}; correct the package")
-    if getattr(form, "name", None) != name or not are_suffixes(form.suffixes):
+    if not are_suffixes(form.suffixes):
         return FormatError(
-            f"{GROUP}: {name}: its class must have the name {name!r} and suffixes such as "
-            f"('.{name}',); correct the package"
+            f"{GROUP}: {name}: its class must have suffixes such as ('.{name}',); correct the "
+            "package"
         )
     return form
