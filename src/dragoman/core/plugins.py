@@ -67,8 +67,8 @@ class Registry(Generic[Base]):
     def taken(self, name: str) -> str:
         """Why the class that a package adds by the name of a built-in one is not used."""
         return (
-            f"{self.group}: {name} of {self.packages(name)} is not used, as Dragoman has a {self.kind} of "
-            "this name; the package must choose another"
+            f"{self.group}: {name} of {self.packages(name)} is not used, as a {self.kind} that "
+            "comes with Dragoman has this name; the package must choose another"
         )
 
     def find(self, name: str) -> type[Base]:
