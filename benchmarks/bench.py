@@ -29,6 +29,7 @@ from growth import GROWTH
 from machine import machine
 from material import SIZES, VOCABULARY, Material, prepare, transformer
 from pictures import growth_picture, length_picture
+from quality import quality
 
 from dragoman.core.device import processor_name
 from dragoman.text.public_corpora import corpora_folder
@@ -59,7 +60,7 @@ only_option = click.option(
 @click.pass_context
 def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) -> None:
     """Compare the speed of Dragoman with other toolkits."""
-    if context.invoked_subcommand == "gpu":  # which makes up its sentences
+    if context.invoked_subcommand in {"gpu", "quality"}:  # which have their own sentences
         scratch.mkdir(parents=True, exist_ok=True)
         context.obj = Material(scratch), peers
     else:
@@ -220,6 +221,9 @@ def curve(obj: tuple[Material, Path], seeds: int, steps: int) -> None:
         found[seed] = fast, curves.plain(run, steps, folder / "plain.log")
         click.echo(f"seed {seed}: {fast[-1]:.4f}, plain {found[seed][1][-1]:.4f}", err=True)
     save("curve", [f"Loss, tiny, {seeds} seeds: {machine()}", "", *curves.table(found)])
+
+
+bench.add_command(quality)
 
 
 @bench.command()

@@ -79,6 +79,7 @@ def start(
             stdin=subprocess.DEVNULL,
         )
         _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)  # otherwise it seems to run on
     seconds = time.perf_counter() - began
     output = log.read_text(encoding="utf-8", errors="replace")
     if status:

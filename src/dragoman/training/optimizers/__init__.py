@@ -12,11 +12,16 @@ from typing import Annotated
 from dragoman.core.sections import Kinds
 from dragoman.training.optimizers.adam import AdamConfig
 from dragoman.training.optimizers.interface import OptimizerConfig
+from dragoman.training.optimizers.muon import MuonConfig
 
 GROUP = "dragoman.optimizers"
 """The group of entry points by which packages add optimizers."""
 
-_BUILT_IN: dict[str, type[OptimizerConfig]] = {"adam": AdamConfig, "adamw": AdamConfig}
+_BUILT_IN: dict[str, type[OptimizerConfig]] = {
+    "adam": AdamConfig,
+    "adamw": AdamConfig,
+    "muon": MuonConfig,
+}
 
 AnyOptimizer = Annotated[OptimizerConfig, Kinds(GROUP, OptimizerConfig, _BUILT_IN, "adam")]
 """The section ``training.optimizer``; its key ``kind`` selects the class."""

@@ -19,7 +19,7 @@ from dragoman.core.config import Config
 from dragoman.training.optimizers.interface import Optimizer, OptimizerConfig, Parameter
 
 
-class _MomentsConfig(Config):
+class MomentsConfig(Config):
     """The first keys of :class:`AdamConfig`, which files have before those of every optimizer."""
 
     kind: str
@@ -31,7 +31,7 @@ class _MomentsConfig(Config):
     """Added to the root of the second moment."""
 
 
-class AdamConfig(OptimizerConfig, _MomentsConfig):
+class AdamConfig(OptimizerConfig, MomentsConfig):
     """Hyperparameters of Adam; the defaults are the paper's."""
 
     kind: Literal["adam", "adamw"] = "adam"

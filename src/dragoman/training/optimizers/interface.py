@@ -26,6 +26,13 @@ class Parameter(NamedTuple):
     """Whether weight decay applies: to matrices, but not to biases and normalisation gains."""
 
 
+class LayerMatrix(Parameter):
+    """A matrix that a layer multiplies by: neither an embedding nor the output matrix.
+
+    Optimizers that are not elementwise get these, so that they may treat them apart.
+    """
+
+
 class Optimizer(ABC):
     """Updates parameters in place by their gradients.
 

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.weights import fixed_tensors
 from dragoman.training.distributed import World
-from dragoman.training.sharding.flat_layout import check_shape
+from dragoman.training.optimizers.interface import LayerMatrix, Parameter
+from dragoman.training.sharding.flat_layout import check_shape, is_matrix
 
 AVERAGE = "average."
 """Prefix of the names of averaged weights in the optimizer state of a checkpoint."""
@@ -182,3 +183,11 @@ def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
     embeddings and output, which wait for the end because the loss adds to them chunk by chunk.
     """
     return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
+
+
+def own_parameter(model: nn.Module, name: str, values: Tensor) -> Parameter:
+    """A parameter for an optimizer that is not elementwise, in the shape of the model."""
+    is_embedding = isinstance(model, TranslationModel) and model.part_of(name) == "embeddings"
+    is_layer_matrix = values.dim() == 2 and is_matrix(values) and not is_embedding
+    kind = LayerMatrix if is_layer_matrix else Parameter
+    return kind(values, is_matrix(values))

@@ -20,7 +20,6 @@ from dragoman.training.optimizers.interface import OptimizerConfig, Parameter
 from dragoman.training.sharding.flat_layout import (
     FlatLayout,
     check_shape,
-    is_matrix,
     learned_parameters,
 )
 from dragoman.training.sharding.interface import (
@@ -28,6 +27,7 @@ from dragoman.training.sharding.interface import (
     FixedTensors,
     clipped,
     named_moments,
+    own_parameter,
     present_decay,
 )
 
@@ -116,8 +116,8 @@ class VectorSharding(ABC):
             ]
             gradients: Sequence[Tensor] = self.gradient.split(self._sizes)
         else:
-            views = self.layout.views(self.master)
-            parameters = [Parameter(values, is_matrix(values)) for values in views]
+            views = self.layout.by_name(self.master)
+            parameters = [own_parameter(self._model, name, own) for name, own in views.items()]
             gradients = self.layout.views(self.gradient)
         for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.values.grad = gradient
