@@ -11,7 +11,7 @@
 # make test-other-rooms  the tests that make coverage leaves out; make test COVERAGE=yes runs both, as CI
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
-# make dist   builds what is published, checks it, installs it elsewhere by digests and uses it; with a
+# make dist   builds what is published (Dragoman, and its client alone), checks it, installs it elsewhere by digests and uses it; with a
 #             list of all packages with their digests, and a bill of materials
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
@@ -162,8 +162,9 @@ dist: $(VENV)/dist
 	rm -rf dist
 	new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && \
 	$(BIN)/python tests/distribution.py export "$$new/source" $(if $(PAGES),--pages $(PAGES)) && \
-	{ $(BIN)/python -m build --no-isolation --outdir dist "$$new/source" > "$$new/log" 2>&1 || \
-		{ cat "$$new/log"; false; }; } && \
+	{ for folder in "$$new/source" "$$new/source/client"; do \
+		$(BIN)/python -m build --no-isolation --outdir dist "$$folder" > "$$new/log" 2>&1 || \
+		{ cat "$$new/log"; exit 1; }; done; } && \
 	$(BIN)/twine check --strict dist/* && \
 	$(BIN)/python tests/distribution.py check dist && \
 	$(BIN)/python -m soak.locking dist/requirements.lock $(LOCKED:%=--extra %) && \

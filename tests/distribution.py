@@ -27,6 +27,8 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 INSTALLED = {"src/dragoman/": "dragoman/", "recipes/": "dragoman/recipes/"}
 """Folders of the repository, and where the wheel has them."""
+CLIENT = "dragoman_client"
+"""The package of the client alone."""
 UNPUBLISHED = {".gitignore", ".ci/run"}  # of the repository, and of no use without it
 MADE = {"PKG-INFO", "setup.cfg", "MANIFEST.in"}
 TINY = """
@@ -90,12 +92,14 @@ def for_elsewhere(text: str, pages: str) -> str:
 @distribution.command("check")
 @click.argument("folder", type=click.Path(path_type=Path))
 def check_command(folder: Path) -> None:
-    """See to it that FOLDER has a wheel and a source distribution with all that belongs there."""
+    """See to it that FOLDER has wheels and source distributions with all that belongs there."""
     committed = {name: (ROOT / name).read_bytes() for name in git("ls-files").splitlines() if name}
-    wheel, source = only(folder, "*.whl"), only(folder, "*.tar.gz")
+    wheel, source = only(folder, "dragoman-*.whl"), only(folder, "dragoman-*.tar.gz")
     check_wheel(contents_of_wheel(wheel), committed)
     check_source(contents_of_source(source), committed)
-    for path in (wheel, source):
+    client, client_source = only(folder, f"{CLIENT}-*.whl"), only(folder, f"{CLIENT}-*.tar.gz")
+    check_client(contents_of_wheel(client), contents_of_source(client_source), committed)
+    for path in (wheel, source, client, client_source):
         click.echo(f"{path.name}: {path.stat().st_size:,} bytes, all files there")
 
 
@@ -147,6 +151,28 @@ def check_source(found: Mapping[str, bytes], committed: Mapping[str, bytes]) -> 
     )
 
 
+def check_client(
+    wheel: Mapping[str, bytes], source: Mapping[str, bytes], committed: Mapping[str, bytes]
+) -> None:
+    """The client's wheel is its package alone, at the version of Dragoman, as is its source.
+
+    Raises:
+        Wrong: a file is too many or differs, there is no licence or command, or versions differ.
+    """
+    version = "".join(VERSION.findall(committed["pyproject.toml"].decode()))
+    info = f"{CLIENT}-{version}.dist-info/"
+    if foreign := [name for name in wheel if not name.startswith((f"{CLIENT}/", info))]:
+        raise Wrong(f"wheel of the client: {foreign[0]} does not belong there")
+    if wheel.get(f"{info}licenses/LICENSE") != committed["LICENSE"]:
+        raise Wrong("wheel of the client: it has no LICENSE")
+    command = f"dragoman-client = {CLIENT}.command:main".encode()
+    if command not in wheel.get(f"{info}entry_points.txt", b""):
+        raise Wrong("wheel of the client: it has no command dragoman-client")
+    package = {name: text for name, text in wheel.items() if name.startswith(f"{CLIENT}/")}
+    sources = {n.removeprefix("src/"): text for n, text in source.items()}
+    compare("source of the client", {n: t for n, t in sources.items() if n in package}, package)
+
+
 def compare(kind: str, found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> None:
     """Names and contents; README.md may differ.
 
@@ -195,6 +221,8 @@ def use_command(environment: Path) -> None:
         (Path(folder) / "tiny.yaml").write_text(TINY)
         write = "write(pathlib.Path('text'), 400, dev=20, test=20)"
         call("python", "-c", f"import pathlib; from dragoman.text.synthetic import write; {write}")
+        call("python", "-c", f"import {CLIENT}; {CLIENT}.Client()")  # beside dragoman's own
+        call("dragoman-client", "--help")
         call("dragoman", "train", "tiny.yaml")
         if not (Path(folder) / "runs/tiny/report.html").is_file():
             raise Wrong("no report was written")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from distribution import (
     Wrong,
+    check_client,
     check_source,
     check_wheel,
     for_elsewhere,
@@ -84,3 +85,34 @@ def test_a_source_distribution_has_all_but_what_is_of_the_repository() -> None:
     del found["CHANGELOG.md"]
     with pytest.raises(Wrong, match="source distribution lacks 1 files: CHANGELOG"):
         check_source(found, committed)
+
+
+CLIENT_INFO = "dragoman_client-1.2.0.dist-info"
+CLIENT_WHEEL = {
+    "dragoman_client/__init__.py": b"x",
+    f"{CLIENT_INFO}/licenses/LICENSE": b"free",
+    f"{CLIENT_INFO}/entry_points.txt": b"dragoman-client = dragoman_client.command:main\n",
+}
+CLIENT_SOURCE = {"src/dragoman_client/__init__.py": b"x", "pyproject.toml": b"", "LICENSE": b"free"}
+
+
+def test_a_whole_client_passes() -> None:
+    check_client(CLIENT_WHEEL, CLIENT_SOURCE, COMMITTED)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dragoman/client/__init__.py": b"x"}, "dragoman/client/__init__.py does not belong"),
+        ({f"{CLIENT_INFO}/licenses/LICENSE": None}, "it has no LICENSE"),
+        ({f"{CLIENT_INFO}/entry_points.txt": None}, "it has no command dragoman-client"),
+        ({"dragoman_client/__init__.py": b"y"}, "source of the client has in another version"),
+        ({"dragoman_client/more.py": b"y"}, "source of the client lacks 1 files"),
+    ],
+)
+def test_what_is_wrong_with_a_client_is_said(
+    changes: dict[str, bytes | None], message: str
+) -> None:
+    wheel = {n: c for n, c in {**CLIENT_WHEEL, **changes}.items() if c is not None}
+    with pytest.raises(Wrong, match=message):
+        check_client(wheel, CLIENT_SOURCE, COMMITTED)

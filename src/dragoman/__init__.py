@@ -18,7 +18,8 @@ from dragoman.core.version import __version__
 if TYPE_CHECKING:
     from dragoman import errors
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
-    from dragoman.client.asynchronous import Client
+    from dragoman.client.asynchronous import AsyncClient
+    from dragoman.client.synchronous import Client
     from dragoman.translation.classification import Classifier, Labelled
     from dragoman.translation.domains import DomainRouter
     from dragoman.translation.outputs import Translation
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
 
 __all__ = [
+    "AsyncClient",
     "Classifier",
     "Client",
     "DomainRouter",
@@ -44,8 +46,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AsyncClient": "dragoman.client.asynchronous",
     "Classifier": "dragoman.translation.classification",
-    "Client": "dragoman.client.asynchronous",
+    "Client": "dragoman.client.synchronous",
     "DomainRouter": "dragoman.translation.domains",
     "Labelled": "dragoman.translation.classification",
     "Router": "dragoman.translation.routing",

@@ -19,22 +19,15 @@ from fastapi import FastAPI, Request
 from running_server import running
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from dragoman import Client
+from dragoman import AsyncClient
 from dragoman.client import connection
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, ServiceError, UsageError
-from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.translated_text import Detection, Link
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    with v1_server(tmp_path_factory.mktemp("client"), limits=LimitsConfig(items=64)) as found:
-        yield found
 
 
 def test_one_text_gives_one_and_a_list_a_list(server: ApiServer) -> None:
     async def calls() -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             assert await client.translate("Hello. You?", target="de") == "HELLO.de YOU?de"
             assert await client.translate(["One.", ""], target="fr", source="en") == ["ONE.fr", ""]
             assert await client.translate([], target="de") == []
@@ -44,7 +37,7 @@ def test_one_text_gives_one_and_a_list_a_list(server: ApiServer) -> None:
 
 def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: ApiServer) -> None:
     async def call() -> list[str]:
-        async with Client(f"{server.address}/") as client:
+        async with AsyncClient(f"{server.address}/") as client:
             texts = [f"line {number}" for number in range(150)] + ["x" * 30_000]
             return await client.translate(texts, target="de", source="en")
 
@@ -58,7 +51,7 @@ def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: ApiServer) -
 
 def test_languages_of_a_long_list_are_detected(server: ApiServer) -> None:
     async def call() -> list[list[Detection]]:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             assert await client.detect([]) == []
             return await client.detect([*["a text"] * 150, "der Text"])
 
@@ -68,7 +61,7 @@ def test_languages_of_a_long_list_are_detected(server: ApiServer) -> None:
 
 def test_details_are_those_of_the_service(server: ApiServer) -> None:
     async def call() -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             found = await client.translate_details("Hello. You.", target="de", nbest=2, links=True)
             assert (found.text, found.source, found.target) == ("HELLO.de YOU.de", "en", "de")
             assert found.detection == Detection("en", 0.8)
@@ -84,7 +77,7 @@ def test_details_are_those_of_the_service(server: ApiServer) -> None:
 
 def test_options_reach_the_service(server: ApiServer) -> None:
     async def call() -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             await client.translate(
                 "house",
                 target="de",
@@ -106,7 +99,7 @@ def test_options_reach_the_service(server: ApiServer) -> None:
 
 def test_a_stream_gives_sentences(server: ApiServer) -> None:
     async def call() -> list[str]:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             stream = client.stream("One. Two.", target="de", nbest=2)
             return [one.renderings[1].text async for one in stream]
 
@@ -117,7 +110,7 @@ def test_a_stream_has_texts_with_line_ends_of_unicode(server: ApiServer) -> None
     text = "One\u2028and\u2029two\x85.\nThree."
 
     async def call() -> list[str]:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             return [one.source async for one in client.stream(text, target="de", source="en")]
 
     assert asyncio.run(call()) == ["One\u2028and\u2029two\x85.", "Three."]
@@ -125,7 +118,7 @@ def test_a_stream_has_texts_with_line_ends_of_unicode(server: ApiServer) -> None
 
 def test_what_a_server_keeps(server: ApiServer) -> None:
     async def calls() -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             german, english = await client.languages()
             assert (german.code, german.name, german.targets) == ("de", "German", ("en",))
             assert english.tags == {"de": ("<formal>", "<informal>")}
@@ -155,7 +148,7 @@ def test_what_a_server_keeps(server: ApiServer) -> None:
 
 def test_refusals_are_service_errors(server: ApiServer) -> None:
     async def call(**options: object) -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             await client.translate("x", **options)  # type: ignore[call-overload]
 
     for options, kind, message in [
@@ -169,7 +162,7 @@ def test_refusals_are_service_errors(server: ApiServer) -> None:
 
 def test_a_key_is_sent(tmp_path: Path) -> None:
     async def call(address: str, key: str | None) -> str:
-        async with Client(address, key) as client:
+        async with AsyncClient(address, key) as client:
             return await client.translate("a", target="de")
 
     with v1_server(tmp_path, require_key=True) as server:
@@ -208,7 +201,7 @@ TRANSLATED = json.dumps(
 
 def translated(address: str, timeout: float = 60) -> str:
     async def call() -> str:
-        async with Client(address, timeout=timeout) as client:
+        async with AsyncClient(address, timeout=timeout) as client:
             return await client.translate("a", target="de", source="en")
 
     return asyncio.run(call())
@@ -216,7 +209,7 @@ def translated(address: str, timeout: float = 60) -> str:
 
 def streamed(address: str) -> None:
     async def call() -> None:
-        async with Client(address) as client:
+        async with AsyncClient(address) as client:
             async for _ in client.stream("a", target="de"):
                 pass
 
@@ -249,7 +242,7 @@ def test_what_must_not_be_done_twice_is_repeated_only_if_it_was_refused(
     """A proxy that answers 502 or 504 may have passed the request on."""
 
     async def call(address: str) -> None:
-        async with Client(address) as client:
+        async with AsyncClient(address) as client:
             await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
 
     def answer(number: int) -> Response:
@@ -268,7 +261,7 @@ def test_what_a_server_may_still_do_is_not_asked_for_twice() -> None:
     error = {"kind": "timed_out", "message": "there was no answer", "retry_after": 0.01}
 
     async def call(address: str) -> None:
-        async with Client(address) as client:
+        async with AsyncClient(address) as client:
             await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
 
     with answering(lambda number: Response(json.dumps({"error": error}), 503)) as (address, asked):
@@ -327,7 +320,7 @@ def test_another_server_is_recognised(content: str) -> None:
 
 def test_an_answer_to_one_text_of_two_is_none() -> None:
     async def call(address: str) -> None:
-        async with Client(address) as client:
+        async with AsyncClient(address) as client:
             await client.translate(["a", "b"], target="de", source="en")
 
     with (
@@ -357,20 +350,20 @@ def test_a_proxy_that_cannot_be_used_is_told(
     monkeypatch.setitem(sys.modules, "socksio", None)
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match="the proxy that the environment names"):
-        Client("http://localhost:5000")
+        AsyncClient("http://localhost:5000")
 
 
 @pytest.mark.parametrize("values", [{"timeout": "5"}, {"timeout": True}, {"key": 5}])
 def test_arguments_of_the_wrong_type(values: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"{next(iter(values))}: expected a"):
-        Client("http://localhost:5000", **values)
+        AsyncClient("http://localhost:5000", **values)
 
 
 def test_a_glossary_may_be_any_mapping(server: ApiServer) -> None:
     glossary = MappingProxyType({"house": "Haus"})
 
     async def call() -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             await client.translate("A house.", target="de", source="en", glossary=glossary)
 
     asyncio.run(call())
@@ -435,7 +428,7 @@ def test_an_error_within_a_stream() -> None:
 
 def test_one_failing_part_ends_the_others(server: ApiServer) -> None:
     async def call() -> None:
-        async with Client(server.address, timeout=1.9) as client:
+        async with AsyncClient(server.address, timeout=1.9) as client:
             with pytest.raises(ServiceError, match="too many texts are waiting"):
                 await client.translate(["busy", *["a"] * 200], target="de")
 
@@ -444,21 +437,21 @@ def test_one_failing_part_ends_the_others(server: ApiServer) -> None:
 
 def test_bad_arguments_are_told() -> None:
     with pytest.raises(ConfigError, match="expected an address such as http://localhost:5000"):
-        Client("localhost:5000")
+        AsyncClient("localhost:5000")
     with pytest.raises(ConfigError, match="timeout: expected a number of seconds above 0, found 0"):
-        Client(timeout=0)
+        AsyncClient(timeout=0)
     with pytest.raises(ConfigError, match="no address"):
-        Client("http://localhost:port")
+        AsyncClient("http://localhost:port")
     with pytest.raises(ConfigError, match="expected an address"):
-        Client("http://")
+        AsyncClient("http://")
     for key in ("schlüssel", "two\nlines"):
         with pytest.raises(ConfigError, match="key: it has characters that no key has"):
-            Client(key=key)
+            AsyncClient(key=key)
     with pytest.raises(UsageError, match="url: expected a string"):
-        Client(5000)  # type: ignore[arg-type]
+        AsyncClient(5000)  # type: ignore[arg-type]
 
     async def call(text: object) -> None:
-        async with Client() as client:
+        async with AsyncClient() as client:
             await client.translate(text, target="de")  # type: ignore[call-overload]
 
     for text in (3, None, b"a", ["a", 3]):
@@ -467,7 +460,7 @@ def test_bad_arguments_are_told() -> None:
 
 
 def test_a_client_is_of_one_loop_until_it_is_closed(server: ApiServer) -> None:
-    client = Client(server.address)
+    client = AsyncClient(server.address)
     with closing(asyncio.new_event_loop()) as loop:
         loop.run_until_complete(client.translate("One.", target="de"))
         with pytest.raises(UsageError, match="used in another event loop; make all calls in one"):
@@ -480,7 +473,7 @@ def test_a_client_is_of_one_loop_until_it_is_closed(server: ApiServer) -> None:
 @pytest.mark.parametrize("identifier", [3, None, ""])
 def test_a_glossary_is_named_by_text(server: ApiServer, identifier: Any) -> None:
     async def call(name: str) -> None:
-        async with Client(server.address) as client:
+        async with AsyncClient(server.address) as client:
             await getattr(client, name)(identifier)
 
     for name in ("glossary", "delete_glossary"):
@@ -490,7 +483,7 @@ def test_a_glossary_is_named_by_text(server: ApiServer, identifier: Any) -> None
 
 def test_what_cannot_be_sent_is_told() -> None:
     async def call(text: str, **options: object) -> None:
-        async with Client() as client:
+        async with AsyncClient() as client:
             await client.translate(text, target="de", **options)  # type: ignore[call-overload]
 
     with pytest.raises(DataError, match=r"half of a surrogate pair, '\\ud800'"):
@@ -502,7 +495,7 @@ def test_what_cannot_be_sent_is_told() -> None:
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     async def call() -> None:
-        async with Client() as client:
+        async with AsyncClient() as client:
             await client.translate_file(tmp_path / "none.txt", tmp_path / "out.txt", target="de")
 
     with pytest.raises(DataError, match=r"none\.txt: cannot be read: No such file"):
@@ -512,7 +505,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_a_client_without_httpx_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(MissingExtraError, match="pip install httpx"):
-        Client()
+        AsyncClient()
 
 
 def test_a_client_needs_no_model_nor_server() -> None:

@@ -1,4 +1,4 @@
-"""``dragoman.Client``: calls a Dragoman server from Python."""
+"""``AsyncClient``: calls a Dragoman server from asynchronous code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.client.text_calls import TextCalls
 from dragoman.core.arguments import check_text
 
 
-class Client(TextCalls, KeptCalls):
+class AsyncClient(TextCalls, KeptCalls):
     """Calls a Dragoman server; use it with ``async with``, or close it.
 
     Requests are repeated while the server is busy or cannot be reached, until ``timeout``.
@@ -31,7 +31,7 @@ class Client(TextCalls, KeptCalls):
     ) -> None:
         super().__init__(Connection(check_text(url, "url"), key, timeout))
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> AsyncClient:
         return self
 
     async def __aexit__(

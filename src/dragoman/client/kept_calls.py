@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from dragoman.client.connection import Calls, Sending
+from dragoman.client.saving import write_whole
 from dragoman.client.values import (
     CharacterUsage,
     DocumentState,
@@ -18,7 +19,6 @@ from dragoman.client.values import (
 )
 from dragoman.core.arguments import check_path, check_text
 from dragoman.core.errors import DataError, ServiceError, UsageError
-from dragoman.core.files import atomic_write
 
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between requests for the state of a file
 
@@ -112,8 +112,7 @@ class KeptCalls(Calls):
         headers = {"headers": {"Document-Secret": state.secret or ""}}
         await self._finished(Sending("GET", place, headers), state, progress)
         found = await self._connection.send(Sending("GET", f"{place}/result", headers))
-        with atomic_write(written, "wb") as stream:
-            stream.write(found.content)
+        await asyncio.to_thread(write_whole, written, found.content)
 
     async def _finished(
         self,

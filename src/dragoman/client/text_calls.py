@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 from dragoman.client.connection import Calls, Connection, Sending, cut_off
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # Size of the parts of a list, and parts in parallel: below the limits of servers, and enough for
 # full batches there.
 _ITEMS, _CHARACTERS = 64, 20_000
-_AT_ONCE = 4
+AT_ONCE = 4
+"""Parts of texts that are at the server at the same time."""
 
 # Proxies that support server-sent events do not buffer them.  An older server sends lines.
 _EVENTS = {"Accept": "text/event-stream, application/x-ndjson;q=0.9"}
@@ -58,7 +59,7 @@ class TextCalls(Calls):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(AT_ONCE)
 
     @overload
     async def translate(
@@ -150,7 +151,7 @@ class TextCalls(Calls):
         single = isinstance(text, str)
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
         common = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
-        found = await self._in_parts(texts, lambda part: self._translated(part, common))
+        found = await self._asked_in_parts(texts, lambda part: self._translated(part, common))
         return found[0] if single else found
 
     async def stream(
@@ -161,7 +162,7 @@ class TextCalls(Calls):
         source: str | None = None,
         nbest: int = 1,
         **options: Unpack[TranslateOptions],
-    ) -> AsyncIterator[TranslatedSentence]:
+    ) -> AsyncGenerator[TranslatedSentence, None]:
         """The sentences of a text, each as soon as it is translated.
 
         Args:
@@ -203,7 +204,7 @@ class TextCalls(Calls):
     async def detect(self, text: str | Sequence[str]) -> list[Detection] | list[list[Detection]]:
         """The possible languages of a text, most probable first; for a list, those of each text."""
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
-        found = await self._in_parts(texts, self._detected)
+        found = await self._asked_in_parts(texts, self._detected)
         return found[0] if isinstance(text, str) else found
 
     async def languages(self) -> list[LanguageOffer]:
@@ -213,11 +214,11 @@ class TextCalls(Calls):
             lambda answer: list(map(language_of, answer["languages"])),
         )
 
-    async def _in_parts(
+    async def _asked_in_parts(
         self, texts: Sequence[str], ask: Callable[[list[str]], Coroutine[Any, Any, list[_Found]]]
     ) -> list[_Found]:
         """The results for a list of texts of any length, which is sent in parts."""
-        parts = [asyncio.ensure_future(ask(part)) for part in _parts(texts)]
+        parts = [asyncio.ensure_future(ask(part)) for part in in_parts(texts)]
         try:
             return [one for part in await asyncio.gather(*parts) for one in part]
         finally:
@@ -280,7 +281,7 @@ def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
     return kind, None
 
 
-def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
+def in_parts(texts: Sequence[str]) -> Iterator[list[str]]:
     """The texts in parts that servers accept; a longer text is a part by itself."""
     part: list[str] = []
     size = 0
