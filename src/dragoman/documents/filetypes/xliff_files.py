@@ -14,13 +14,14 @@ from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument,
 from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.marked_text import escaped
 from dragoman.documents.marks.markup_tokens import MarkupToken
-from dragoman.documents.strings.icu_messages import has_choice, read_message
+from dragoman.documents.strings.icu_messages import read_message
 from dragoman.documents.strings.inline_codes import CodedValue, section_text
 from dragoman.documents.strings.plural_alternatives import read_escaped_alternatives
 from dragoman.documents.strings.string_syntax import ANY
 from dragoman.documents.strings.string_values import StringValue
 from dragoman.documents.xml import XmlElement, read_xml_file, with_attribute
 from dragoman.text.formats.xliff import CODES, UNDONE, UNREVIEWED
+from dragoman.text.icu_syntax import has_choice
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _MADE_1 = UNREVIEWED

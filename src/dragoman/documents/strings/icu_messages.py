@@ -9,12 +9,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from typing_extensions import override
 
-from dragoman.core.errors import DataError
 from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marked_text import MarkedText, escaped
 from dragoman.documents.strings.plural_alternatives import read_alternatives
@@ -28,23 +27,24 @@ from dragoman.documents.strings.string_values import (
     are_unchanged,
     mark_string,
 )
+from dragoman.text.icu_syntax import (
+    MOST_SENTENCES,
+    QUOTED,
+    IcuBranch,
+    IcuChoice,
+    IcuMessage,
+    NoIcuMessageError,
+    argument_spans,
+    count_sentences,
+    has_choice,
+    joined_texts,
+    read_choices,
+    unquoted,
+)
 
-_CHOOSES = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,")
-_ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
-_OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
-_SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
-_QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
 _MUST_BE_DOUBLED = re.compile(r"(?<=[{}#|])'|'(?=['{}#|]|$)")
-_DEEPEST = 10
 _PLAIN = 5
 """A number whose ordinal is written as most ordinals are."""
-_MOST_BRANCHES = 60
-"""Of a message with all its combinations.  One with more stays as it is."""
-
-
-def has_choice(text: str) -> bool:
-    """Whether a string looks like a message with branches."""
-    return _CHOOSES.search(text) is not None
 
 
 def read_message(
@@ -59,36 +59,8 @@ def read_message(
         return PlainValue(source, None, syntax) if alternatives is None else alternatives
     try:
         return MessageValue(source, language, is_markup=is_markup)
-    except _NoMessageError:
+    except NoIcuMessageError:
         return KeptValue(source)
-
-
-class _NoMessageError(DataError):
-    """A string is no message of ICU."""
-
-
-@dataclass(frozen=True)
-class _Branch:
-    selector: str
-    """As it is written, with what is in front of it, up to the brace."""
-    name: str
-    message: _Message
-
-
-@dataclass(frozen=True)
-class _Choice:
-    head: str
-    """As ``{count, plural,``, with an offset."""
-    argument: str
-    """Its number, which is written as ``#``, too.  Empty if an offset makes them differ."""
-    kind: Literal["plural", "select", "selectordinal"]
-    branches: tuple[_Branch, ...]
-    tail: str
-    """The closing brace, with white space."""
-
-
-_Message = tuple["str | _Choice", ...]
-"""Text as it is written, and choices within."""
 
 
 class MessageValue(StringValue):
@@ -96,11 +68,9 @@ class MessageValue(StringValue):
 
     def __init__(self, source: str, language: str, *, is_markup: bool = False) -> None:
         self.source = source
-        message, end = _read(source, 0, 0)
-        if end != len(source):
-            raise _NoMessageError("a brace too many")
-        if _size(message) > _MOST_BRANCHES:
-            raise _NoMessageError("too many branches")
+        message = read_choices(source)
+        if count_sentences(message) > MOST_SENTENCES:
+            raise NoIcuMessageError("too many branches")
         self._parts = list(_prepared(_whole(message), language, None, is_markup=is_markup))
         self.texts = [
             text for part in self._parts if isinstance(part, _Leaf) for text in part.texts
@@ -120,9 +90,9 @@ class MessageValue(StringValue):
         return self.source if same and not self._has_more_forms() else "".join(written)
 
     def _has_more_forms(self) -> bool:
-        names = [branch.name for branch in _all_branches(_read(self.source, 0, 0)[0])]
+        names = [branch.name for branch in _all_branches(read_choices(self.source))]
         raw = "".join(part if isinstance(part, str) else part.source for part in self._parts)
-        written = [branch.name for branch in _all_branches(_read(raw, 0, 0)[0])]
+        written = [branch.name for branch in _all_branches(read_choices(raw))]
         return set(written) != set(names)
 
 
@@ -131,7 +101,7 @@ class _Sample(NamedTuple):
 
     number: int
     argument: str
-    """See :class:`_Choice`."""
+    """See :class:`IcuChoice`."""
 
 
 class _Leaf:
@@ -139,8 +109,8 @@ class _Leaf:
 
     def __init__(self, source: str, sample: _Sample | None, *, is_markup: bool) -> None:
         self.source = source
-        quoted = [(match.start(), match.end()) for match in _QUOTED.finditer(source)]
-        arguments = _arguments(source)
+        quoted = [(match.start(), match.end()) for match in QUOTED.finditer(source)]
+        arguments = argument_spans(source)
         spans = dict.fromkeys(arguments, "")
         for span in filled_in(source):
             if not any(span[0] < stop and start < span[1] for start, stop in (*spans, *quoted)):
@@ -156,7 +126,7 @@ class _Leaf:
         signs = "{}" if sample is None else "{}#"
 
         def reading(raw: str) -> str:
-            return _unquoted(html.unescape(raw) if is_markup else raw)
+            return unquoted(html.unescape(raw) if is_markup else raw)
 
         def writing(text: str) -> str:
             written = _quoted(text, signs, doubles=doubles)
@@ -169,10 +139,10 @@ class _Leaf:
     def joined(self, translations: Sequence[str]) -> str:
         text = self._document.joined(translations)
         try:
-            written = sorted(text[slice(*span)] for span in _arguments(text))
-        except _NoMessageError:
+            written = sorted(text[slice(*span)] for span in argument_spans(text))
+        except NoIcuMessageError:
             return self.source
-        wanted = sorted(self.source[slice(*span)] for span in _arguments(self.source))
+        wanted = sorted(self.source[slice(*span)] for span in argument_spans(self.source))
         return text if written == wanted and same_tags(self.source, text) else self.source
 
 
@@ -187,7 +157,7 @@ def _is_count(argument: str, name: str) -> bool:
 
 
 def _prepared(
-    message: _Message, language: str, sample: _Sample | None, *, is_markup: bool
+    message: IcuMessage, language: str, sample: _Sample | None, *, is_markup: bool
 ) -> Iterator[str | _Leaf]:
     """The fixed parts of a message, and its sentences."""
     for part in message:
@@ -203,7 +173,7 @@ def _prepared(
         yield part.tail
 
 
-def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | None]]:
+def _branches(choice: IcuChoice, language: str) -> Iterator[tuple[IcuBranch, int | None]]:
     """The branches that the target language needs, each with a number that it is for."""
     if choice.kind == "select":
         yield from ((member, None) for member in choice.branches)
@@ -225,18 +195,18 @@ def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | N
         yield branch, _PLAIN if is_plain else number
 
 
-def _writes_number(branch: _Branch, name: str) -> bool:
+def _writes_number(branch: IcuBranch, name: str) -> bool:
     raw = "".join(span if isinstance(span, str) else "#" for span in branch.message)
-    return "#" in raw or any(_is_count(raw[slice(*span)], name) for span in _arguments(raw))
+    return "#" in raw or any(_is_count(raw[slice(*span)], name) for span in argument_spans(raw))
 
 
-def _whole(message: _Message) -> _Message:
+def _whole(message: IcuMessage) -> IcuMessage:
     """The same with the text around a choice in each of its branches."""
     at = next((i for i, part in enumerate(message) if not isinstance(part, str)), None)
     if at is None:
         return message
     choice = message[at]
-    assert isinstance(choice, _Choice)
+    assert isinstance(choice, IcuChoice)
     before, after = message[:at], message[at + 1 :]
     around = "".join(
         part_around for part_around in (*before, *after) if isinstance(part_around, str)
@@ -249,132 +219,29 @@ def _whole(message: _Message) -> _Message:
         replace(
             branch,
             message=_whole(
-                _joined((*before, *branch.message, *after) if spreads else branch.message)
+                joined_texts((*before, *branch.message, *after) if spreads else branch.message)
             ),
         )
         for branch in choice.branches
     )
     changed = replace(choice, branches=branches)
-    return (changed,) if spreads else _joined((*before, changed, *_whole(after)))
-
-
-def _joined(message: _Message) -> _Message:
-    """The same with neighbouring texts as one."""
-    joined: list[str | _Choice] = []
-    for part in message:
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        else:
-            joined.append(part)
-    return tuple(joined)
+    return (changed,) if spreads else joined_texts((*before, changed, *_whole(after)))
 
 
 def _has_words(raw: str) -> bool:
     end, rest = 0, []
-    for start, stop in _arguments(raw):
+    for start, stop in argument_spans(raw):
         rest.append(raw[end:start])
         end = stop
     return any(map(str.isalpha, "".join([*rest, raw[end:]])))
 
 
-def _size(message: _Message) -> int:
-    """Sentences of a message, if the choices in it are combined."""
-    product = 1
-    for part in message:
-        if not isinstance(part, str):
-            product *= sum(_size(branch.message) for branch in part.branches)
-    return product
-
-
-def _all_branches(message: _Message) -> Iterator[_Branch]:
+def _all_branches(message: IcuMessage) -> Iterator[IcuBranch]:
     for part in message:
         if not isinstance(part, str):
             for branch in part.branches:
                 yield branch
                 yield from _all_branches(branch.message)
-
-
-def _read(source: str, place: int, depth: int) -> tuple[_Message, int]:
-    """A message up to the brace that closes it, and where that is."""
-    if depth > _DEEPEST:
-        raise _NoMessageError("too deep")
-    parts: list[str | _Choice] = []
-    start = place
-    while place < len(source) and source[place] != "}":
-        if found := _QUOTED.match(source, place):
-            place = found.end()
-        elif source[place] != "{":
-            place += 1
-        elif found := _CHOOSES.match(source, place):
-            if start < place:
-                parts.append(source[start:place])
-            choice, place = _read_choice(source, found, depth)
-            parts.append(choice)
-            start = place
-        else:
-            place = _argument_end(source, place)
-    if start < place:
-        parts.append(source[start:place])
-    return _joined(tuple(parts)), place
-
-
-def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice, int]:
-    branches: list[_Branch] = []
-    offset = _OFFSET.match(source, head.end())
-    place = start = offset.end() if offset else head.end()
-    while found := _SELECTOR.match(source, place):
-        message, end = _read(source, found.end(), depth + 1)
-        if source[end : end + 1] != "}":
-            raise _NoMessageError("a branch without an end")
-        branches.append(_Branch(found[0], found[1], message))
-        place = end + 1
-    tail = re.compile(r"\s*\}").match(source, place)
-    if tail is None or "other" not in [branch.name for branch in branches]:
-        raise _NoMessageError("no branch 'other'")
-    kind: Literal["plural", "select", "selectordinal"] = (
-        "plural" if head[2] == "plural" else "select" if head[2] == "select" else "selectordinal"
-    )
-    begin, argument = source[head.start() : start], head[1] if start == head.end() else ""
-    return _Choice(begin, argument, kind, tuple(branches), tail[0]), tail.end()
-
-
-def _argument_end(source: str, place: int) -> int:
-    """End of an argument without branches, such as ``{0, number, #.##}`` and ``{{name}}``."""
-    if _ARGUMENT.match(source, place) is None and not source.startswith("{{", place):
-        raise _NoMessageError("a brace that begins nothing")
-    depth = 0
-    for at in range(place, len(source)):
-        depth += (source[at] == "{") - (source[at] == "}")
-        if not depth:
-            return at + 1
-    raise _NoMessageError("an argument without an end")
-
-
-def _arguments(source: str) -> list[tuple[int, int]]:
-    found, place = [], 0
-    while place < len(source):
-        if quoted := _QUOTED.match(source, place):
-            place = quoted.end()
-        elif source[place] == "{":
-            end = _argument_end(source, place)
-            found.append((place, end))
-            place = end
-        elif source[place] == "}":
-            raise _NoMessageError("a brace too many")
-        else:
-            place += 1
-    return found
-
-
-def _unquoted(raw: str) -> str:
-    def plain(found: re.Match[str]) -> str:
-        if found[0] == "''":
-            return "'"
-        within = found[0][1:]
-        is_closed = (len(within) - len(within.rstrip("'"))) % 2  # two of them are one of the text
-        return within[: len(within) - is_closed].replace("''", "'")
-
-    return _QUOTED.sub(plain, raw)
 
 
 def _quoted(text: str, signs: str, *, doubles: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -26,6 +26,7 @@ from dragoman.text.formats.projects.language_places import (
     language_places,
     most_shared,
 )
+from dragoman.text.icu_syntax import sentence_pairs
 from dragoman.text.language_codes import base_language, meant
 from dragoman.text.lines import open_bytes
 from dragoman.text.pairs import Pair
@@ -111,10 +112,14 @@ class ProjectFolder(Format):
             return stream.read()
 
     def pairs(self, folder: Path, sides: Sides, report: Report) -> Iterator[ProjectString]:
-        """The pairs of two languages; those that are not reviewed only if they are read."""
+        """The pairs of two languages; those that are not reviewed only if they are read.
+
+        Messages with branches, such as plural forms, are one pair for each.
+        """
         for unit in self.units(folder, sides, report):
             if self.reads_unreviewed or not unit.is_unreviewed:
-                yield unit
+                for source, target in sentence_pairs(unit.source, unit.target):
+                    yield replace(unit, source=source, target=target)
 
     @override
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
