@@ -58,6 +58,9 @@ def layouts() -> dict[str, dict[str, str]]:
     def apple(strings: Mapping[str, str]) -> str:
         return "".join(f'"k{at}" = "{text}";\n' for at, text in enumerate(strings.values()))
 
+    def java(strings: Mapping[str, str]) -> str:
+        return "".join(f"k{at} = {text}\n" for at, text in enumerate(strings.values()))
+
     def rails(language: str, strings: Mapping[str, str]) -> str:
         lines = [f"  k{at}: {json.dumps(text)}\n" for at, text in enumerate(strings.values())]
         return f"{language}:\n" + "".join(lines)
@@ -86,6 +89,11 @@ def layouts() -> dict[str, dict[str, str]]:
         "apple-files": {
             "App/Base.lproj/Main.strings": apple(english),
             "App/de.lproj/Main.strings": apple(german),
+        },
+        "properties-files": {
+            "src/main/resources/application.properties": "name = My program\n",
+            "src/main/resources/messages.properties": java(english),
+            "src/main/resources/messages_de.properties": java(german),
         },
         "xliff-files": {
             "i18n/messages.de.xlf": "<xliff version='1.2'><file source-language='en'><body>"

@@ -25,6 +25,7 @@ WRITTEN = {
     "yaml-files": "config/locales/fr.yml",
     "android-files": "res/values-fr/strings.xml",
     "apple-files": "App/fr.lproj/Main.strings",
+    "properties-files": "src/main/resources/messages_fr.properties",
 }
 
 
@@ -88,6 +89,7 @@ def test_the_missing_language_goes_where_the_project_keeps_it(
         ("yaml-files", "fr:\n  k1: Enregistrer\n"),
         ("android-files", "<resources><string name='k1'>Enregistrer</string></resources>"),
         ("apple-files", '"k1" = "Enregistrer";'),
+        ("properties-files", "k1 : Enregistrer\nk2=\n"),
         ("po-files", catalogue({"Save file": "Enregistrer", "Open": "", "Close": ""})),
     ],
 )

@@ -173,6 +173,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
     "stringsdict": lambda: _kind(
         "texts.stringsdict", words="<key> <dict> <string> %#@x@", bombs=(xml_bombs(),)
     ),
+    "properties": lambda: _kind(
+        "texts.properties",
+        words="= : # ! \\u00e9 \\ \\\n {0} '' '{'",
+        bombs=(within("a = ", "\n"), within("", "")),
+    ),
     "docx": lambda: _zip_kind("a.docx", _DOCX, "word/document.xml", "w:r"),
     "odt": lambda: _zip_kind("a.odt", _ODT, "content.xml", "text:span"),
     "pptx": lambda: _zip_kind("a.pptx", _PPTX, "slide1.xml", "a:r"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from xml.etree.ElementTree import fromstring
 
+import javaproperties
 import polib
 import pytest
 import yaml
@@ -88,6 +89,11 @@ CASES = [
         lambda content: str(plistlib.loads(content.encode())["a"]["b"]),
     ),
     Case(
+        "a.properties",
+        lambda text: javaproperties.dumps({"a": text}, timestamp=False),
+        lambda content: str(javaproperties.loads(content)["a"]),
+    ),
+    Case(
         "a.xml",
         lambda text: (
             '<resources><string name="a">'
@@ -120,7 +126,7 @@ def test_placeholders_come_out_as_they_went_in(case: Case, parts: list[str], by:
 
 WITHOUT = ("a.po", "a.xlf", "a.tmx")
 """Formats that have translations beside the source, or none."""
-IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.xml")
+IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.xml")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +143,7 @@ IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.xml")
         ("a.xml", b"<resources ><string name='a'>@string/b</string></resources>"),
         ("a.strings", "\ufeff/* nothing */".encode("utf-16-le")),
         ("a.stringsdict", b"<plist ><dict/></plist>"),
+        ("a.properties", b"# nothing\r\n\xfc = 12\n ! \xfc\n"),
     ],
 )
 def test_a_file_with_nothing_to_translate_comes_back_byte_for_byte(

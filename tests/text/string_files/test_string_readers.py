@@ -20,6 +20,7 @@ from dragoman.text.string_files.android_entries import android_entries
 from dragoman.text.string_files.apple_entries import apple_entries, apple_plural_entries
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import KeyedString
+from dragoman.text.string_files.properties_entries import properties_entries
 from dragoman.text.string_files.yaml_entries import yaml_entries
 
 Reader = Callable[[bytes], list[KeyedString]]
@@ -136,6 +137,7 @@ def test_text_of_android(text: str) -> None:
     [
         ("a.json", json_entries, '{"a": "It \\"is\\" {n}", "b": {"c": ["One day", "x\\ny z"]}}'),
         ("a.yml", yaml_entries, "en:\n  a: 'It''s new'\n  b: |\n    two\n    lines\n"),
+        ("a.properties", properties_entries, "a = It is \\\n  new\nb: One day\\u00e9\n"),
         ("a.strings", apple_entries, '"a" = "Say \\"hello\\" now\\n";'),
     ],
 )
@@ -155,6 +157,9 @@ def test_strings_are_those_that_documents_translate(name: str, reader: Reader, t
         (yaml_entries, "a: b\n  c: d\n", "line 2"),
         (apple_entries, 'a = "b";\nc = "d"', "line 2"),
         (apple_entries, "bplist00", "binary"),
+        (properties_entries, "a = b\nc = \\u00g0", r"line 2: \\u without four"),
+        (properties_entries, "a = b\n\\ud83d = c", "line 2: half of a surrogate pair"),
+        (properties_entries, "a = b\0", "null characters"),
         (apple_entries, 'a = "b";\n/* never', "line 2: a comment has no end"),
         (apple_entries, 'a = "\\Ud800";', "line 1: half of a surrogate pair"),
         (yaml_entries, "a: \x01", "not YAML"),

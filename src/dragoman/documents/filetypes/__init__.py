@@ -21,6 +21,7 @@ from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
 from dragoman.documents.filetypes.po_files import PoFile
+from dragoman.documents.filetypes.properties_files import PropertiesFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile
@@ -56,6 +57,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     AndroidFile(),
     StringsFile(),
     StringsdictFile(),
+    PropertiesFile(),
 )
 """The formats that come with Dragoman."""
 

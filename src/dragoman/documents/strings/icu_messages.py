@@ -64,14 +64,21 @@ def read_message(
 
 
 class MessageValue(StringValue):
-    """A message with branches, translated into a language."""
+    """A message with branches, translated into a language.
 
-    def __init__(self, source: str, language: str, *, is_markup: bool = False) -> None:
+    Args:
+        doubles: whether each apostrophe is written twice, as Java's ``MessageFormat`` needs it.
+    """
+
+    def __init__(
+        self, source: str, language: str, *, is_markup: bool = False, doubles: bool = False
+    ) -> None:
         self.source = source
         message = read_choices(source)
         if count_sentences(message) > MOST_SENTENCES:
             raise NoIcuMessageError("too many branches")
-        self._parts = list(_prepared(_whole(message), language, None, is_markup=is_markup))
+        how = _Style(is_markup, doubles)
+        self._parts = list(_prepared(_whole(message), language, None, how))
         self.texts = [
             text for part in self._parts if isinstance(part, _Leaf) for text in part.texts
         ]
@@ -104,10 +111,18 @@ class _Sample(NamedTuple):
     """See :class:`IcuChoice`."""
 
 
+class _Style(NamedTuple):
+    """How a message is written."""
+
+    is_markup: bool
+    doubles: bool
+    """Whether each apostrophe is written twice."""
+
+
 class _Leaf:
     """A sentence of a message, for one choice of all its branches."""
 
-    def __init__(self, source: str, sample: _Sample | None, *, is_markup: bool) -> None:
+    def __init__(self, source: str, sample: _Sample | None, how: _Style) -> None:
         self.source = source
         quoted = [(match.start(), match.end()) for match in QUOTED.finditer(source)]
         arguments = argument_spans(source)
@@ -122,17 +137,17 @@ class _Leaf:
             counts = [one for one in arguments if _is_count(source[slice(*one)], sample.argument)]
             atoms |= dict.fromkeys(sorted([*hashes, *counts])[:1], str(sample.number))
         ordered = dict(sorted(atoms.items()))
-        doubles = "''" in source
+        doubles = how.doubles or "''" in source
         signs = "{}" if sample is None else "{}#"
 
         def reading(raw: str) -> str:
-            return unquoted(html.unescape(raw) if is_markup else raw)
+            return unquoted(html.unescape(raw) if how.is_markup else raw)
 
         def writing(text: str) -> str:
             written = _quoted(text, signs, doubles=doubles)
-            return escaped(written) if is_markup else written
+            return escaped(written) if how.is_markup else written
 
-        parts = mark_string(source, ordered, reading, writing, finds_entities=not is_markup)
+        parts = mark_string(source, ordered, reading, writing, finds_entities=not how.is_markup)
         self._document = MarkedDocument(list(parts))
         self.texts: list[MarkedText] = self._document.texts
 
@@ -157,18 +172,18 @@ def _is_count(argument: str, name: str) -> bool:
 
 
 def _prepared(
-    message: IcuMessage, language: str, sample: _Sample | None, *, is_markup: bool
+    message: IcuMessage, language: str, sample: _Sample | None, how: _Style
 ) -> Iterator[str | _Leaf]:
     """The fixed parts of a message, and its sentences."""
     for part in message:
         if isinstance(part, str):
-            yield _Leaf(part, sample, is_markup=is_markup)
+            yield _Leaf(part, sample, how)
             continue
         yield part.head
         for branch, number in _branches(part, language):
             yield branch.selector
             inner = sample if number is None else _Sample(number, part.argument)
-            yield from _prepared(branch.message, language, inner, is_markup=is_markup)
+            yield from _prepared(branch.message, language, inner, how)
             yield "}"
         yield part.tail
 

@@ -39,6 +39,7 @@ from dragoman.text.formats.projects.string_projects import (
     AppleProject,
     JsonProject,
     PlainProject,
+    PropertiesProject,
     YamlProject,
 )
 from dragoman.text.formats.sgm import Sgm
@@ -83,6 +84,7 @@ FORMATS: dict[str, Format] = {
         YamlProject(),
         AndroidProject(),
         AppleProject(),
+        PropertiesProject(),
         XliffProject(),
         TmxProject(),
         TsvProject(),

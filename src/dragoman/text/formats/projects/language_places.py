@@ -35,11 +35,16 @@ Placing = dict[str, Placed]
 
 def language_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
     """The places of a path at which a language can be: folders, then the name of the file."""
-    parts = path.parts
-    for at, part in enumerate(parts[:-1]):
-        if is_language(part):
-            yield _place(parts, at, LANGUAGE, part)
+    yield from folder_places(path)
     yield from name_places(path)
+
+
+def folder_places(path: PurePosixPath) -> list[LanguagePlace]:
+    """The folders of a path that are languages, from the top."""
+    parts = path.parts
+    return [
+        _place(parts, at, LANGUAGE, part) for at, part in enumerate(parts[:-1]) if is_language(part)
+    ]
 
 
 def name_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
@@ -77,6 +82,22 @@ def apple_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
     if sign and (name == "Base" or is_language(name)):
         language = DEFAULT if name == "Base" else name
         yield _place(path.parts, len(path.parts) - 2, f"{LANGUAGE}.lproj", language)
+
+
+def java_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
+    """The language at the end of a file's name, ``messages_pt_BR.properties``, or of a folder.
+
+    ``messages.properties`` is the default.  Of readings that share as many languages, it comes
+    before that of a folder further up, such as ``io`` in the name of a package.
+    """
+    folders, in_name = folder_places(path), list(name_places(path))
+    before = len(folders) - is_language(path.parent.name)
+    yield from folders[:before]
+    if not in_name:
+        template = path.with_name(f"{path.stem}_{LANGUAGE}{path.suffix}")
+        yield LanguagePlace(str(template), DEFAULT)
+    yield from folders[before:]
+    yield from in_name
 
 
 def is_language(name: str) -> bool:

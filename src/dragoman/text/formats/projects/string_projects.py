@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -12,10 +13,12 @@ from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Sides
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.projects.language_places import (
+    DEFAULT,
     LanguagePlace,
     Placing,
     android_places,
     apple_places,
+    java_places,
     suffix_places,
 )
 from dragoman.text.formats.projects.project_folder import (
@@ -29,7 +32,12 @@ from dragoman.text.string_files.android_entries import android_entries
 from dragoman.text.string_files.apple_entries import apple_entries, apple_plural_entries
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import Key, KeyedString
+from dragoman.text.string_files.properties_entries import properties_entries
 
+_BUNDLE = re.compile(
+    r"(?:messages?|bundle|resources?|strings|labels|texts?|i18n|translations?|language)\Z",
+    re.IGNORECASE,
+)
 _LARGEST = 2**28
 """Maximum bytes of a file, which is held in memory."""
 
@@ -133,6 +141,36 @@ class AppleProject(KeyedFiles):
     @override
     def places(self, path: PurePosixPath) -> Iterable[LanguagePlace]:
         return apple_places(path)
+
+
+class PropertiesProject(KeyedFiles):
+    """Resource bundles of Java programs.
+
+    A file without a language and without translations beside it counts only if its name is that of
+    a bundle, such as ``messages.properties``.  Others are settings.
+    """
+
+    name = "properties-files"
+    title = "Java properties"
+    examples = "messages_LANGUAGE.properties, LANGUAGE/*.properties"
+    readers: ClassVar = {".properties": properties_entries}
+
+    @override
+    def places(self, path: PurePosixPath) -> Iterable[LanguagePlace]:
+        return java_places(path)
+
+    @override
+    def placing(self, folder: Path) -> Placing:
+        return {
+            template: files
+            for template, files in super().placing(folder).items()
+            if files.keys() != {DEFAULT} or _BUNDLE.search(files[DEFAULT].stem)
+        }
+
+    @override
+    def spelt(self, language: str, others: Iterable[str]) -> str:
+        spelt = [one for one in others if "-" in one or "_" in one]
+        return super().spelt(language, spelt or ["_"])
 
 
 class PlainProject(PlacedFiles):
