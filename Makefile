@@ -7,6 +7,7 @@
 # make test-cluster  what starts a Ray: workers that are killed, a machine that is lost; two minutes
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
+# make demo EXTRAS=all  with all that Dragoman can use; the others install what checks and tests need
 # make coverage     how much of training, search, data, text and models their tests run, against floors
 # make test-other-rooms  the tests that make coverage leaves out; make test COVERAGE=yes runs both, as CI
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
@@ -31,6 +32,8 @@ PIP := -m pip install --quiet --disable-pip-version-check --only-binary :all: --
 # besides comes from there in any case.
 TORCH :=
 TORCH_FROM := $(if $(TORCH),--no-deps --index-url https://download.pytorch.org/whl/$(TORCH))
+# What make demo installs besides what every installation has; names of extras in pyproject.toml.
+EXTRAS := plots,server,documents,ctranslate2
 # Where people can read the files of this release, such as https://HOST/OWNER/dragoman/blob/v0.1.0:
 # what the links of README.md then lead to.
 PAGES :=
@@ -68,42 +71,42 @@ demo: $(VENV)/installed
 
 test: check $(if $(COVERAGE),coverage test-other-rooms,test-at-once)
 
-test-at-once: $(VENV)/studies
+test-at-once: $(VENV)/development
 	$(TESTS) $(USUAL)
 
 test-all: check
 	$(TESTS)
 
-corpus: $(VENV)/studies
+corpus: $(VENV)/development
 	$(BIN)/python -m studies.synthetic pack
 
-test-kernels: $(VENV)/installed
+test-kernels: $(VENV)/development
 	$(KERNELS) $(TESTS) tests/models tests/search tests/training tests/techniques tests/cli tests/server tests/client tests/workflows tests/test_*.py
 
-check: $(VENV)/studies
+check: $(VENV)/development
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-gpu: $(VENV)/installed
+test-gpu: $(VENV)/development
 	DRAGOMAN_TEST_GPU=1 $(BIN)/pytest tests/core/test_gpu.py
 
-test-cluster: $(VENV)/installed
+test-cluster: $(VENV)/development
 	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/workflows/test_two_machines.py tests/workflows/test_cluster.py tests/workflows/test_ray_token.py
 
-coverage: $(VENV)/installed
+coverage: $(VENV)/development
 	mkdir -p build
 	$(TESTS) $(USUAL) --cov --cov-report json:build/coverage.json $(COVERED:%=tests/%)
 	$(BIN)/python tests/coverage_gate.py build/coverage.json
 
-test-other-rooms: $(VENV)/studies | $(if $(COVERAGE),coverage)
+test-other-rooms: $(VENV)/development | $(if $(COVERAGE),coverage)
 	$(TESTS) $(USUAL) $(COVERED:%=--ignore tests/%)
 
 mutants: $(VENV)/mutants
 	nice $(BIN)/python tests/mutants.py --sample $(SAMPLE) --seed $(SEED) $(JOBS:%=--jobs %)
 
-bench: $(VENV)/installed $(PEERS)/installed
+bench: $(VENV)/development $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py training --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/bench.py decoding --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/bench.py families
@@ -118,7 +121,7 @@ results-multilingual: TABLES := multilingual domains homeassistant
 # What a topic measures once its runs are there.
 results-multilingual: THEN = $(COUNT_FORMS)
 results-monolingual: THEN = $(TIME_STUDENTS)
-results-%: $(VENV)/studies
+results-%: $(VENV)/development
 	failed=0; for table in $(or $(TABLES),$*); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
 			$(MINUTES:%=--minutes %) $(JOBS:%=--jobs %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
@@ -142,7 +145,7 @@ TIME_STUDENTS = for run in teacher student student-plain; do \
 # No table of scores: how far the confidence of one model can be believed, on three texts.
 results-confidence: RUN := runs/multilingual/de-en
 results-confidence: CALIBRATE = $(BIN)/dragoman calibrate $(RUN)
-results-confidence: $(VENV)/studies
+results-confidence: $(VENV)/development
 	test -f $(RUN)/scores.json || $(BIN)/dragoman train recipes/multilingual/de-en.yaml --run $(RUN)
 	set -e; text=$$($(BIN)/dragoman corpora where multi30k); \
 	$(CALIBRATE) $$text/val.de.gz $$text/val.en.gz; \
@@ -175,7 +178,7 @@ dist: $(VENV)/dist
 		"$$new/venv" && \
 	$(BIN)/python tests/distribution.py use "$$new/venv"
 
-format: $(VENV)/installed
+format: $(VENV)/development
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -183,23 +186,23 @@ $(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) setuptools wheel
 	$(BIN)/python $(PIP) $(TORCH_FROM) torch
-	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
+	$(BIN)/python $(PIP) --no-build-isolation --editable '.[$(EXTRAS)]'
 	touch $@
 
 # Of docopt, which num2words needs, there is no wheel.
-$(VENV)/studies: $(VENV)/installed
-	$(BIN)/python $(PIP) --no-binary docopt --no-build-isolation --editable '.[dev,studies]'
+$(VENV)/development: $(VENV)/installed
+	$(BIN)/python $(PIP) --no-binary docopt --no-build-isolation --editable '.[dev]'
 	touch $@
 
-$(VENV)/mutants: $(VENV)/installed
+$(VENV)/mutants: $(VENV)/development
 	$(BIN)/python $(PIP) --no-binary yattag --no-build-isolation --editable '.[dev,mutants]'
 	touch $@
 
-$(VENV)/soak: $(VENV)/installed
+$(VENV)/soak: $(VENV)/development
 	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev,soak]'
 	touch $@
 
-$(VENV)/dist: $(VENV)/installed
+$(VENV)/dist: $(VENV)/development
 	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev,dist]'
 	touch $@
 

@@ -19,6 +19,9 @@ from packaging.utils import canonicalize_name
 TOOLS = frozenset({"dev", "dist", "mutants", "soak", "studies"})
 """Extras for people who work on Dragoman; nothing of a user's installation needs them."""
 
+JOINED = frozenset({"all"})
+"""Extras that only join others, and so say nothing about what a package is for."""
+
 PERMISSIVE = frozenset(
     {
         "0BSD",
@@ -142,7 +145,7 @@ def dependencies(package: str = "dragoman") -> list[Dependency]:
     requires = own.requires or []
     direct = {canonicalize_name(Requirement(text).name) for text in requires} - {package}
     by_name: dict[str, set[str]] = {}
-    for extra in ("", *(own.metadata.get_all("Provides-Extra") or [])):
+    for extra in ("", *sorted(set(own.metadata.get_all("Provides-Extra") or []) - JOINED)):
         for name in brought_by(requires, frozenset({extra}) - {""}):
             by_name.setdefault(name, set()).add(extra)
     by_name.pop(package, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
@@ -39,7 +39,7 @@ def write_report(
         The path of ``report.md``.
     """
     rows = {name: list(tried) for name, tried in results.items()}
-    today = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [f"# Soak of {today}, seed {seed}", "", machine(), ""]
     lines += ["| part | tried | times | figures | failures |", "|---|---|---:|---|---:|"]
     for name, tried in rows.items():

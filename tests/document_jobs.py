@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from echo_service import EchoService
@@ -28,7 +28,7 @@ def runner(store: ServerStore, **limits: Any) -> JobRunner:
 
 def document_job(**values: Any) -> DocumentJob:
     """A job that is in no database."""
-    moment = datetime.now(timezone.utc)
+    moment = datetime.now(UTC)
     common = {"id": "id", "secret": "secret", "file_name": "a.txt", "state": "queued"}
     languages = {"source_language": "en", "target_language": "de"}
     return DocumentJob(**{**common, **languages, "created": moment, "changed": moment, **values})

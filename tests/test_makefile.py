@@ -42,7 +42,7 @@ def made(
         encoding="utf-8",
     )
     python.chmod(0o755)
-    for name in ("installed", "studies", "mutants"):  # newer than what they are made of
+    for name in ("installed", "development", "mutants"):  # newer than what they are made of
         (environment / name).touch()
     command = ["make", "--directory", str(folder), "VENV=venv", target]
     ours = {"MAKEFLAGS", "MINUTES", "JOBS"}

@@ -102,7 +102,7 @@ class Load:
         try:
             asked = connection.translate(self._lines[place])
             status, headers, body = await asyncio.wait_for(asked, GIVE_UP)
-        except (OSError, EOFError, asyncio.TimeoutError):
+        except (TimeoutError, OSError, EOFError):
             connection.close()
             outcome.statuses[0] += 1
             return

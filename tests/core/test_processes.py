@@ -83,7 +83,7 @@ def test_a_worker_that_is_killed_is_one_clear_error(
 
 
 def test_tasks_that_nobody_reads_any_more_keep_no_pool_open(pool: WorkerPool) -> None:
-    """They fill the pipe, at which the executor of Python 3.10 waits."""
+    """They fill the pipe, at which the executor of older Pythons waits."""
     with pytest.raises(WorkerError):
         list(pool.in_order(die, [bytes(1 << 20)] * 4, ahead=4))  # type: ignore[arg-type]
     closing = Thread(target=pool.close, daemon=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from command_fixtures import certificates_read_once, counted_once  # noqa: F401 - for all tests here
@@ -24,7 +24,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerStore]:
 @pytest.fixture
 def store(database: ServerStore) -> Iterator[ServerStore]:
     yield database
-    database.forget_jobs(datetime.now(timezone.utc) + timedelta(days=1))
+    database.forget_jobs(datetime.now(UTC) + timedelta(days=1))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -42,7 +42,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
-NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 pytestmark = pytest.mark.usefixtures("short_waits")
 
@@ -320,7 +320,7 @@ def test_a_server_that_was_killed_is_succeeded(
 
     async def main() -> None:
         job = await runner(store).submit("a.txt", b"text", REQUEST)
-        assert store.claim_job(datetime.now(timezone.utc)) is not None  # and nothing more
+        assert store.claim_job(datetime.now(UTC)) is not None  # and nothing more
         # One at once: soon whoever is silent at all is dead, and a second loop of the same server
         # would take the file from the first one.
         async with runner(store, documents_at_once=1).running():
@@ -377,7 +377,7 @@ def test_a_file_that_kills_servers_is_given_up(
     async def main() -> None:
         job = await runner(store).submit("a.txt", b"text", REQUEST)
         for _ in range(3):
-            assert store.claim_job(datetime.now(timezone.utc)) is not None
+            assert store.claim_job(datetime.now(UTC)) is not None
         async with runner(store).running():
             found = await ended(store, job)
         assert found.message == "the server ended several times while it translated the file"
@@ -405,7 +405,7 @@ def test_a_file_that_nobody_wants_any_more_is_let_go(
         async with files.running():
             job = await files.submit("a.txt", b"long", REQUEST)
             await begun(store, job)
-            store.forget_jobs(datetime.now(timezone.utc))
+            store.forget_jobs(datetime.now(UTC))
             await stopped.wait()
             assert (await ended(store, await files.submit("b.txt", b"b", REQUEST))).state == "done"
 
@@ -457,7 +457,7 @@ def test_whoever_waits_for_a_file_gets_it_as_it_is(
         async with files.running():
             done = await files.settled(job, 100)
         assert done is not None and done.state == "done"
-        store.forget_jobs(datetime.now(timezone.utc))
+        store.forget_jobs(datetime.now(UTC))
         assert await files.settled(job, 100) is None
 
     asyncio.run(main())

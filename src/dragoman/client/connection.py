@@ -178,7 +178,7 @@ class Connection:
             if response.is_success:
                 return response, None, False
             await asyncio.wait_for(response.aread(), left)
-        except asyncio.TimeoutError as error:
+        except TimeoutError as error:
             return None, self._failure(error), False
         except self._garbled as error:
             return None, foreign_answer(self.url, error), False

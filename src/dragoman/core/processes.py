@@ -223,9 +223,9 @@ class WorkerPool:
         executor._result_queue._writer.close()
 
     def _let_end(self) -> None:
-        """Make a broken executor end: Python 3.10's waits until its tasks are read.
+        """Make a broken executor end: older releases of Python wait until its tasks are read.
 
-        Later versions close the pipe themselves, and fail if it is also closed from here.
+        Those with the repair of gh-94777 close the pipe, and fail if it is also closed from here.
         """
         executor: Any = self._executor
         thread = executor._executor_manager_thread

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from textwrap import dedent
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -268,8 +268,6 @@ def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
     """The subclasses of ``base`` that a type annotation mentions, through unions and lists."""
     if (choice := choice_in(annotation)) is not None:
         return [kind for kind in choice.at_hand() if issubclass(kind, base)]
-    # Python 3.10 considers dict[str, ...] a class.
-    is_class = isinstance(annotation, type) and get_origin(annotation) is None
-    if is_class and issubclass(annotation, base):
+    if isinstance(annotation, type) and issubclass(annotation, base):
         return [annotation]
     return [kind for argument in get_args(annotation) for kind in configs_in(argument, base)]

@@ -7,12 +7,11 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import safetensors
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named

@@ -6,11 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.architectures import architecture

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
 import yaml
-from typing_extensions import Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.strict_yaml import load_yaml

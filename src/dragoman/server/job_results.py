@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -19,7 +19,7 @@ def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | No
     """Seconds until a job will be done, at its speed so far; None if it has not progressed."""
     if job.state != "translating" or job.started is None or not job.texts_done:
         return None
-    elapsed = ((now or datetime.now(timezone.utc)) - job.started).total_seconds()
+    elapsed = ((now or datetime.now(UTC)) - job.started).total_seconds()
     return max(0, round(elapsed * (job.texts - job.texts_done) / job.texts_done))
 
 

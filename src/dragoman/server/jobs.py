@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -340,7 +340,7 @@ async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
 
 
 def _now() -> datetime:
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 def _base_name(name: str) -> str:

@@ -19,7 +19,7 @@ from dragoman.server.server_config import MOST_ITEMS
 from dragoman.translation.service.interface import RefusedError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 _FIELDS = 1000
 """Maximum number of fields of a form."""

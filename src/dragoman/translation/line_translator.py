@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, get_args
-
-from typing_extensions import Self
+from typing import Any, NamedTuple, Self, get_args
 
 from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError

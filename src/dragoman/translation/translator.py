@@ -12,10 +12,10 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.interface import TranslationModel

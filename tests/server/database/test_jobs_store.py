@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -13,8 +13,8 @@ from dragoman.server.database.database_engine import Database
 from dragoman.server.database.server_store import ServerStore
 from dragoman.translation.service.interface import RefusedError
 
-LONG_AGO = datetime(2000, 1, 1, tzinfo=timezone.utc)
-LATER = datetime.now(timezone.utc) + timedelta(days=1000)
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+LATER = datetime.now(UTC) + timedelta(days=1000)
 
 
 def files(database: str) -> int:

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from sqlalchemy import text
@@ -14,7 +14,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.server.database.database_engine import Database
 from dragoman.server.database.server_store import ServerStore
 
-NOVEMBER = datetime(2026, 11, 30, 23, 59, 59, tzinfo=timezone.utc)
+NOVEMBER = datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC)
 DECEMBER = NOVEMBER + timedelta(seconds=1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,7 @@ def test_a_full_disk_can_be_read_and_deletes_what_does_not_exist(
         for _ in range(100):
             full_store.create_job("a.txt", b"x" * 100_000, None, "de")
     outage.begin(caught.value)
-    before = datetime(2000, 1, 1, tzinfo=timezone.utc)
+    before = datetime(2000, 1, 1, tzinfo=UTC)
     outage.end(written=full_store.forget_jobs(before) > 0)
     outage.end(written=full_store.claim_job(before) is not None)
     assert AGAIN not in caplog.messages

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -505,7 +505,7 @@ def test_a_file_is_gone_after_a_while(http: httpx.Client, monkeypatch: pytest.Mo
     [("queued", 40, False), ("translating", 40, False), ("done", 20, False), ("done", 40, True)],
 )
 def test_its_time_begins_when_it_is_done(state: JobState, minutes: int, over: bool) -> None:
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     sent, changed = now - timedelta(hours=2), now - timedelta(minutes=minutes)
     job = document_job(state=state, created=sent, changed=changed)
     assert routes._is_over(job) is over

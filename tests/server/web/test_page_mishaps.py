@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
@@ -89,7 +89,7 @@ def test_proxies_may_say_when_instead_of_how_long(
     page: Page, site: Site, wait: str | None, told: str
 ) -> None:
     visit(page, site)
-    later = datetime.now(timezone.utc) + timedelta(hours=1)
+    later = datetime.now(UTC) + timedelta(hours=1)
     headers = {"Retry-After": wait or format_datetime(later, usegmt=True)}
     answer = {"status": 503, "headers": headers, "body": "<h1>Service unavailable</h1>"}
     page.route("**/v1/stream", lambda route: route.fulfill(**answer))

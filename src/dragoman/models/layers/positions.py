@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from typing_extensions import Self
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError

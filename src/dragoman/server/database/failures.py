@@ -74,7 +74,7 @@ _BUSY = "others have been writing for {seconds:g} seconds; repeat this later"
 
 _UNWRITABLE = {_FULL, _READ_ONLY, _BUSY}
 
-# By SQLite's messages, as Python 3.10 does not give its error codes.
+# By SQLite's messages, as one error code stands for missing tables and much else.
 _SQLITE = {
     "is locked": _BUSY,
     "is full": _FULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -164,4 +164,4 @@ def _digest(secret: str) -> str:
 
 
 def _month(moment: datetime | None) -> str:
-    return (moment or now()).astimezone(timezone.utc).strftime("%Y-%m")
+    return (moment or now()).astimezone(UTC).strftime("%Y-%m")

@@ -6,7 +6,7 @@ A row outlives the session that has read it.
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
 from sqlalchemy import (
@@ -39,15 +39,13 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
         """Convert a time from Python, which must have a time zone."""
-        return None if value is None else value.astimezone(timezone.utc)
+        return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
         """Convert a stored time for Python."""
         if value is None:
             return None
-        return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).astimezone(
-            timezone.utc
-        )
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 class JsonText(TypeDecorator[Any]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute
@@ -27,7 +27,7 @@ class Shelf:
 
 def now() -> datetime:
     """The current time, in UTC."""
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 def storable(text: str, what: str, limit: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from fastapi import APIRouter
@@ -159,7 +159,7 @@ class _Answer:
 
 
 def _usage(used: int, limit: int) -> dict[str, Any]:
-    start = datetime.now(timezone.utc).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    start = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     end = (start + timedelta(days=31)).replace(day=1)
     return {
         "character_count": used,

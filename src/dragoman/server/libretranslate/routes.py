@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePosixPath
@@ -271,7 +271,7 @@ def _is_over(job: DocumentJob) -> bool:
     """Whether the time in which a file can be fetched has passed."""
     if job.state not in {"done", "error"} or job.changed is None:
         return False
-    return datetime.now(timezone.utc) - job.changed > _KEPT
+    return datetime.now(UTC) - job.changed > _KEPT
 
 
 def _refuse(error: RefusedError, status: int) -> Response:

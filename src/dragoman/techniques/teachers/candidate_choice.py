@@ -6,9 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.similarity import Closest, PairwiseSimilarity

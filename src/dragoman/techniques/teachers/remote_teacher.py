@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -292,7 +292,7 @@ class _Asking:
         self, batch: Sequence[Wanted], reply: Reply
     ) -> tuple[list[TaughtLine], list[TaughtLine]]:
         """The answers with translations that pass the checks, and those without any."""
-        today = datetime.now(timezone.utc).date().isoformat()
+        today = datetime.now(UTC).date().isoformat()
         good, bad = [], []
         for line, candidates in zip(batch, reply.candidates, strict=True):
             problems = {one: self._teacher.checks.problem(line.text, one) for one in candidates}

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
-from typing import ClassVar
-
-from typing_extensions import Self
+from typing import ClassVar, Self
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named

@@ -325,7 +325,7 @@ class ModelService(TranslationService):
         seconds = self._seconds if seconds is None else seconds
         try:
             return await asyncio.wait_for(work, seconds if left is None else left)
-        except (asyncio.TimeoutError, DeadlineError) as error:
+        except (TimeoutError, DeadlineError) as error:
             text = f"the translation was not ready after {seconds:.3g} s; send less text"
             raise RefusedError("timed_out", text, _LATER_SECONDS) from error
         except BusyError as error:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +176,7 @@ def _fetched(
                 "texts": texts,
                 "dropped": dict(dropped),
                 "citations": corpus.citations(),
-                "retrieved": datetime.now(timezone.utc).date().isoformat(),
+                "retrieved": datetime.now(UTC).date().isoformat(),
                 "without": tuple(before),
             }
         )
