@@ -146,7 +146,10 @@ def is_degenerate(translation: str, reference: str) -> bool:
     return bool(times) and times > repeats(reference)
 
 
-def repeats(text: str) -> int:
-    """How often the part of a text that loops most follows itself; 0 if none loops."""
+def repeats(text: str, longer_than: int = _LONG_WORD) -> int:
+    """How often the part of a text that loops most follows itself; 0 if none loops.
+
+    Characters are looked at in words that are longer than so many.
+    """
     words = text.split()
-    return max([loop(words), *(loop(word) for word in words if len(word) > _LONG_WORD)], default=0)
+    return max([loop(words), *(loop(word) for word in words if len(word) > longer_than)], default=0)

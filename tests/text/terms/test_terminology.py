@@ -42,6 +42,12 @@ def names(terminology: Terminology, text: str) -> list[str]:
             "www.a.org/b?c=1&d=2, (https://a.org/b_(c)).",
             "www.a.org/b?c=1&d=2 https://a.org/b_(c)",
         ),
+        (
+            "urls",
+            "`http://` or `https://a.org`, „www.a.org“, http://...",
+            "https://a.org www.a.org",
+        ),
+        ("urls", "http://…", ""),
         ("numbers", "3 of 1,234.5 in h264 or 5px, 2026.", "3 1,234.5 5 2026"),
         # no space tells where it begins or ends
         ("placeholders", "在$HOME目录中，删除%s个", "$HOME %s"),

@@ -31,7 +31,7 @@ _UNSPACED = rf"{UNSPACED}\p{{Script=Hangul}}"
 _WORD = rf"[\w--[{_UNSPACED}]]"
 _NUMBER = r"[\p{N}--\p{Script=Han}]"  # without 〇
 _CJK_SIGNS = r"\u3000-\u303f\uff00-\uffef“”‘’"
-_NOT_IN_ADDRESS = rf"""\s<>"'(){_CJK_SIGNS}{_UNSPACED}"""
+_NOT_IN_ADDRESS = rf"""\s<>"'`„‚«»…(){_CJK_SIGNS}{_UNSPACED}"""
 _IN_BRACKETS = rf"\([^{_NOT_IN_ADDRESS}]*\)"
 
 _PATTERNS: dict[ProtectedKind, str] = {

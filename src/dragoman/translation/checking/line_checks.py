@@ -99,7 +99,8 @@ class TranslationChecks:
             yield CheckFinding("untranslated", "it is the source", everything)
         elif self._is_foreign(text):
             yield CheckFinding("wrong_language", "it is in another language", everything)
-        if (times := repeats(text)) > repeats(source):
+        # "YYYY" of a source may be in a long word of a script without spaces.
+        if (times := repeats(text)) > repeats(source, longer_than=0):
             yield CheckFinding("repeated", f"it repeats itself {times} times", everything)
         elif len(text) > TOO_LONG * usual + SLACK:
             message = f"{len(text)} characters where about {usual:.0f} are usual"
