@@ -8,12 +8,9 @@ imported before it is used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dragoman.core.plugins import Registry
-
-if TYPE_CHECKING:
-    from dragoman.evaluation.metric import Metric
 
 GROUP = "dragoman.metrics"
 """The group of entry points by which packages add metrics."""
@@ -41,10 +38,10 @@ BUILT_IN = {
 }
 """Module and class of each metric, in the order of references and help."""
 
-METRICS: Registry[Metric] = Registry(
+METRICS: Registry[Any] = Registry(
     GROUP, "dragoman.evaluation.metric:Metric", BUILT_IN, "metric", named=True
 )
-"""All metrics by name."""
+"""All metrics by name.  Their class is not named here, since it checks names with this module."""
 
 
 def metric_names() -> list[str]:

@@ -90,7 +90,8 @@ NOTATIONS: tuple[Notation, ...] = (
         r"\{[^{}\s]*\} | \{\d+(?:,\s?-?\d+)?(?::[^{}]*)?\}"
         r"| \{\s*[\w.-]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",
         ("{name}", "{}", "{0}", "{0:N2}", "{0,-10:d MMM}", "{!r}", "{0!r:>10}", "{name:>10}",
-         "{ n, number }", "{n, date, short}", "{0, number, #.##}", "{a.b[0]}", "{user_name}", "{name|upper}", "{@name}"),
+         "{ n, number }", "{n, date, short}", "{0, number, #.##}", "{a.b[0]}", "{user_name}",
+         "{name|upper}", "{@name}"),
         f"{_FORMAT}; .NET, Composite formatting; Java SE, MessageFormat; Fluent Syntax Guide",
     ),
     Notation(
