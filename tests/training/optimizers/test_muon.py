@@ -32,17 +32,33 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 99), st.sampled_from([1e-3, 1.0, 50.0]))
-def test_singular_values_follow_the_polynomial(
+def test_singular_values_follow_the_polynomials(
     rows: int, columns: int, seed: int, size: float
 ) -> None:
-    """Newton-Schulz keeps singular vectors and applies a scalar polynomial to singular values."""
+    """Newton-Schulz keeps singular vectors and applies scalar polynomials to singular values."""
     matrix = size * drawn(rows, columns, seed=seed)
     left, values, right = torch.linalg.svd(matrix.double(), full_matrices=False)
-    values = values / values.square().sum().sqrt()
-    for _ in range(5):
-        values = 3.4445 * values - 4.7750 * values**3 + 2.0315 * values**5
+    values = values / values.square().sum().sqrt() / 1.02
+    for a, b, c in muon._POLYNOMIALS:
+        values = a * values + b * values**3 + c * values**5
     expected = left @ values.diag() @ right
     torch.testing.assert_close(orthogonal(matrix).double(), expected, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("in_bfloat16", [False, True])
+@pytest.mark.parametrize("smallest", [0.0102, 0.1, 0.5, 1.0])
+def test_directions_become_about_equally_long(
+    smallest: float, in_bfloat16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of at least 0.0102 of the matrix's norm; 1.0 is a matrix of rank one."""
+    monkeypatch.setattr(muon, "computes_bfloat16", lambda device: in_bfloat16)
+    values = torch.tensor([smallest, (1 - smallest**2) ** 0.5, 0.0])
+    left, right = (torch.linalg.qr(drawn(9, 3, seed=seed)).Q for seed in (1, 2))
+    found = torch.linalg.svdvals(orthogonal(3 * left @ values.diag() @ right.T))
+    rank = int((values > 0).sum())
+    assert found[:rank].min() > 0.71
+    assert found[0] < 1.29
+    assert found[rank:].max() < (0.5 if in_bfloat16 else 0.01)  # rounding grows 78 times
 
 
 def test_the_zero_matrix_stays() -> None:
@@ -54,8 +70,10 @@ def test_the_zero_matrix_stays() -> None:
 def test_the_step_of_a_matrix_is_pytorchs(
     shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Equal if the iterations are in bfloat16, as PyTorch's always are."""
+    """Equal if the iterations are PyTorch's: five of one polynomial, in bfloat16."""
     monkeypatch.setattr(muon, "computes_bfloat16", lambda device: True)
+    monkeypatch.setattr(muon, "_POLYNOMIALS", ((3.4445, -4.7750, 2.0315),) * 5)
+    monkeypatch.setattr(muon, "_MARGIN", 1.0)
     ours, theirs = drawn(*shape), nn.Parameter(drawn(*shape))
     config = MuonConfig(weight_decay=0.1, matrix_rate=1.5, momentum=0.9)
     optimizer = config.build([LayerMatrix(ours, True)])
