@@ -29,7 +29,7 @@ INSTALLED = {"src/dragoman/": "dragoman/", "recipes/": "dragoman/recipes/"}
 """Folders of the repository, and where the wheel has them."""
 CLIENT = "dragoman_client"
 """The package of the client alone."""
-UNPUBLISHED = {".gitignore", ".ci/run"}  # of the repository, and of no use without it
+UNPUBLISHED = {".gitignore"}  # of the repository, and of no use without it
 MADE = {"PKG-INFO", "setup.cfg", "MANIFEST.in"}
 TINY = """
 source_language: en
