@@ -28,6 +28,9 @@ search_options = declare.options("""
     --degenerate: avoid | keep -> search.degenerate
         What becomes of translations that repeat themselves or are far too long: avoid searches
         again; keep only warns.
+    --capitals: lower | keep -> search.capitals
+        What becomes of lines all in capitals: lower translates them in the usual case of their
+        words and puts the translations in capitals; keep translates them as they are.
 """)
 """Options of both translating and calibrating: a calibration holds only for the same settings."""
 output_options = declare.options("""

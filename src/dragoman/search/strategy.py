@@ -95,6 +95,10 @@ class SearchConfig(Config):
     length_ratio: float | None = Field(None, gt=0, le=1000)
     """Usual number of target pieces per source piece. A run takes the median of its training text,
     which its model keeps; if no ratio is known, no output is too long."""
+    capitals: Literal["lower", "keep"] = "lower"
+    """How to treat a line all in capitals: `lower` translates it in the case in which the
+    vocabulary knows its words, and puts the translation in capitals; `keep` translates it as it
+    is."""
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
     unknown: Literal["mark", "copy"] = "mark"

@@ -57,7 +57,7 @@ _RESOLVED = {
 """Values of a system that its conditions have in another form."""
 _NOT_SCORING = {
     *("nbest", "batch_tokens", "buffer_lines", "max_source_pieces", "constrained_beam"),
-    "sampling",
+    *("sampling", "capitals"),
 }
 """Settings of search that do not change how the best hypothesis scores."""
 

@@ -38,6 +38,8 @@ class Line:
     """The line as the caller gave it."""
     demands: LineDemands | None = None
     """Demands on its translation; None if there are none on any."""
+    in_capitals: bool = False
+    """Whether ``text`` has lost its capitals, which its translation is to have."""
 
 
 class TranslatedLine(NamedTuple):

@@ -26,8 +26,9 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
-from dragoman.text.vocabularies import Vocabularies
+from dragoman.text.vocabularies import Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
+from dragoman.translation.capital_lines import CapitalLines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
@@ -246,7 +247,7 @@ class Translator(ScoringTranslator):
         other = copy(self)
         line_format = replace(self.line_format, tags=tuple(tags))
         other._direct = replace(self._direct, line_format=line_format)
-        other._languages = None  # tags may select another language
+        other._languages = None if tags else self._languages  # they may select another language
         return other
 
     @property
@@ -303,7 +304,11 @@ class Translator(ScoringTranslator):
         terms = self._terms
         if call.glossary is not None:
             terms = terms.also(read_glossary(call.glossary, self._languages))
-        if (demands := self._demands(terms, config)) is not None:
+        source = (self._pivot or self).vocabularies.source
+        stay = config.capitals == "keep" or config.grammar != "any" or not self.reads_source
+        capitals = CapitalLines(terms, source, self._languages, self.context, stay=stay)
+        given = map(capitals.read, given)
+        if (demands := self._demands(terms, source, config)) is not None:
             given = map(demands.demand, given)
         # TermDemands itself warns about a glossary whose terms occur in no line.
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
@@ -311,9 +316,11 @@ class Translator(ScoringTranslator):
         if self._pivot is not None:
             shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
             first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
-        return self._checked(direct.search(given, call.progress, config, first), demands)
+        return self._checked(direct.search(given, call.progress, config, first), capitals, demands)
 
-    def _demands(self, terms: Terminology, config: SearchConfig) -> TermDemands | None:
+    def _demands(
+        self, terms: Terminology, source: Vocabulary, config: SearchConfig
+    ) -> TermDemands | None:
         """What demands ``terms`` of each line; None if there is nothing to demand.
 
         Raises:
@@ -324,24 +331,20 @@ class Translator(ScoringTranslator):
             return None
         if not terms.by_default:
             check_terms(terms, self._speller, config, self._direct.local)
-        source = (self._pivot or self).vocabularies.source
-        return TermDemands(
-            terms,
-            source,
-            self._speller,
-            self.context,
-            self.inline_tags,
-            keeps_tags=not terms.by_default or config.allow_tags,
-        )
+        parts = source, self._speller, self.context, self.inline_tags
+        return TermDemands(terms, *parts, keeps_tags=not terms.by_default or config.allow_tags)
 
     def _checked(
-        self, translated: Iterator[TranslatedLine], demands: TermDemands | None
+        self,
+        translated: Iterator[TranslatedLine],
+        capitals: CapitalLines,
+        demands: TermDemands | None,
     ) -> Iterator[TranslatedLine]:
         """Yield lines and translations, with a warning for each translation that lacks a term."""
         for one in translated:
             if demands is not None:
                 demands.check(one)
-            yield one
+            yield capitals.write(one)
             self._check_open()  # it may have been closed before the next one is requested
         if demands is not None:
             demands.conclude()

@@ -134,5 +134,5 @@ def _halves(kinds: frozenset[ProtectedKind]) -> re.Pattern[str]:
 @cache
 def _signs(kinds: frozenset[ProtectedKind]) -> re.Pattern[str]:
     """Signs without which a text has nothing of these sets, nor half of it."""
-    signs = {"placeholders": r"[%{}$]|\[\[|<\?", "tags": "[<>&]", "urls": r"://|www\.|@"}
+    signs = {"placeholders": r"[%{}$]|\[\[|<\?", "tags": "[<>&]", "urls": r"://|(?i:www)\.|@"}
     return re.compile("|".join(signs[one] for one in sorted(kinds)))

@@ -38,7 +38,7 @@ _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": notation_pattern(is_string=False),
     "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
     "urls": rf"""
-        (?:(?:https?|ftp|file)://|(?<!{_WORD})www\.)(?:[^{_NOT_IN_ADDRESS}]|{_IN_BRACKETS})*
+        (?:(?i:https?|ftp|file)://|(?<!{_WORD})(?i:www)\.)(?:[^{_NOT_IN_ADDRESS}]|{_IN_BRACKETS})*
             (?:[^{_NOT_IN_ADDRESS}.,;:!?\[\]{{}}]|{_IN_BRACKETS})
         | (?<![{_WORD}.+\-])[{_WORD}.+\-]+@{_WORD}[{_WORD}\-]*(?:\.{_WORD}[{_WORD}\-]*)+
     """,
@@ -50,7 +50,7 @@ PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
 _SIGNS: dict[ProtectedKind, re.Pattern[str]] = {
     "placeholders": re.compile(r"[%{$]|<\?|\[\["),
     "tags": re.compile("[<&]"),
-    "urls": re.compile(r"://|www\.|@"),
+    "urls": re.compile(r"://|(?i:www)\.|@"),
     "numbers": re.compile(r"[\d²³¹¼½¾]|[^\x00-\xff]"),
 }
 """Signs without which a text has nothing of a kind. Their search takes a hundredth of the time."""

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.terms.terminology import Terminology
 from dragoman.text.tokens import words_of
 from dragoman.text.vocabularies import Vocabulary
 from dragoman.text.vocabularies.piece_spans import Span, as_split
 from dragoman.translation.aligning import attention_links
+from dragoman.translation.capital_lines import CapitalLines
 from dragoman.translation.service.translated_text import Link
 from dragoman.translation.translator import Translator
 
@@ -32,6 +34,9 @@ def word_links(
     vocabularies, context = translator.vocabularies, translator.context
     if context is not None and context.target:
         return [()] * len(pairs)
+    below, beside = (_usual_case(translator, vocabulary) for vocabulary in vocabularies)
+    pairs = [(below(source), beside(target)) for source, target in pairs]
+    read = [*map(below, read)]
     lines = [
         (as_split(vocabularies.source, source), as_split(vocabularies.target, target))
         for source, target in pairs
@@ -46,14 +51,14 @@ def word_links(
     for (source, target), (source_words, target_words), aligned in zip(
         pairs, words, found, strict=True
     ):
-        below = origins(vocabularies.source, source)
-        beside = origins(vocabularies.target, target)
+        source_place = origins(vocabularies.source, source)
+        target_place = origins(vocabularies.target, target)
         places = sorted((j, i) for i, j in aligned.all)
         links.append(
             tuple(
                 Link(
-                    *(below(place) for place in source_words[i]),
-                    *(beside(place) for place in target_words[j]),
+                    *(source_place(place) for place in source_words[i]),
+                    *(target_place(place) for place in target_words[j]),
                 )
                 for j, i in places
             )
@@ -93,6 +98,18 @@ def origins(vocabulary: Vocabulary, text: str) -> Callable[[int], int]:
         return len(text)
 
     return origin
+
+
+def _usual_case(translator: Translator, vocabulary: Vocabulary) -> Callable[[str], str]:
+    """A function that takes the capitals from texts, with the same places, as search reads them."""
+    stay = translator.search.capitals == "keep"
+    capitals = CapitalLines(Terminology(), vocabulary, context=translator.context, stay=stay)
+
+    def usual(text: str) -> str:
+        found = capitals.usual(text)
+        return found if len(found) == len(text) else text
+
+    return usual
 
 
 def _words(line: str) -> list[Span]:
