@@ -116,7 +116,7 @@ class Translator(ScoringTranslator):
         self._search = (search or SearchConfig()).sized_for(local.device)
         self._prefix, self._pivot, self._closed = prefix, pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
-        self._languages = languages
+        self._languages = self._written_in = languages
         if pivot is not None:
             check_ranks(pivot.search)
             check_ranks(self.search)
@@ -247,7 +247,8 @@ class Translator(ScoringTranslator):
         other = copy(self)
         line_format = replace(self.line_format, tags=tuple(tags))
         other._direct = replace(self._direct, line_format=line_format)
-        other._languages = None if tags else self._languages  # they may select another language
+        other._languages = None  # tags may select another language
+        other._written_in = None if tags else self._written_in
         return other
 
     @property
@@ -306,7 +307,7 @@ class Translator(ScoringTranslator):
             terms = terms.also(read_glossary(call.glossary, self._languages))
         source = (self._pivot or self).vocabularies.source
         stay = config.capitals == "keep" or config.grammar != "any" or not self.reads_source
-        capitals = CapitalLines(terms, source, self._languages, self.context, stay=stay)
+        capitals = CapitalLines(terms, source, self._written_in, self.context, stay=stay)
         given = map(capitals.read, given)
         if (demands := self._demands(terms, source, config)) is not None:
             given = map(demands.demand, given)
