@@ -18,6 +18,7 @@ from dragoman.cli.main import commands
 from dragoman.cli.reference import anchor
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.evaluation.metric_commands import MetricCommand
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.server.server_config import ServerConfig
@@ -136,6 +137,9 @@ def yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
             parse(TeacherConfig, values, page)
         elif "sections" in values:
             parse(TableConfig, values, page)
+        elif all(isinstance(each, dict) and "command" in each for each in values.values()):
+            for each in values.values():
+                parse(MetricCommand, each, page)
         else:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 

@@ -34,7 +34,16 @@ from typing import Any, TypeVar
 
 import click
 
-from dragoman.cli.option_types import FILE, MODEL, OUTPUT, PATH, FormatName, MetricName, Number
+from dragoman.cli.option_types import (
+    FILE,
+    MODEL,
+    OUTPUT,
+    PATH,
+    TOKENIZER,
+    FormatName,
+    MetricName,
+    Number,
+)
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -46,6 +55,7 @@ KINDS: dict[str, Any] = {
     "MODEL": MODEL,
     "OUTPUT": OUTPUT,
     "PATH": PATH,
+    "TOKENIZER": TOKENIZER,
 }
 """Types of values by their names."""
 _LINE = re.compile(

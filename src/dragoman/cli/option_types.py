@@ -71,6 +71,14 @@ class MetricName(click.Choice[str]):
         return metric_names()
 
 
+TOKENIZER = click.Choice(
+    (
+        *("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"),
+        *("flores101", "flores200", "spBLEU-1K"),
+    )
+)
+"""The tokenizers of BLEU, as in the configuration, which takes longer to import."""
+
 STREAM = Path("-")
 """The name of standard input among files to read, and of standard output among files to write."""
 

@@ -26,7 +26,19 @@ if TYPE_CHECKING:
 
 MetricName = Annotated[str, OneName(metric_names)]
 """The name of a metric."""
-BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
+BleuTokenizer = Literal[
+    "13a",
+    "intl",
+    "char",
+    "zh",
+    "none",
+    "ja-mecab",
+    "ko-mecab",
+    "flores101",
+    "flores200",
+    "spBLEU-1K",
+]
+"""The tokenizers of sacrebleu."""
 Counter = Callable[[str, str], tuple[int, int]]
 """Of a source and its translation: how many items are kept, of how many."""
 Output = Literal["text", "labels", "trees"]
@@ -45,7 +57,8 @@ class EvaluationConfig(Config):
     bleu_tokenize: BleuTokenizer = "13a"
     """Tokenizer of BLEU: 13a for raw text, none for text that is already tokenised, zh, ja-mecab
     and ko-mecab for Chinese, Japanese and Korean (the last two need sacrebleu[ja],
-    sacrebleu[ko])."""
+    sacrebleu[ko]). flores200, flores101 and spBLEU-1K split text of many languages into pieces
+    (spBLEU); their model is downloaded at its first use."""
 
     lowercase: bool = False
     """Whether BLEU and chrF ignore case. TER always does, as in its paper."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.core.plugins import Registry
+from dragoman.evaluation.metric_commands import metric_commands
 
 GROUP = "dragoman.metrics"
 """The group of entry points by which packages add metrics."""
@@ -46,9 +47,10 @@ METRICS: Registry[Any] = Registry(
 
 def metric_names() -> list[str]:
     """Names of all metrics, built-in ones first; this imports none."""
-    return METRICS.names()
+    return [*BUILT_IN, *added_metrics()]
 
 
 def added_metrics() -> list[str]:
-    """Names of the metrics that other packages add."""
-    return METRICS.added()
+    """Names of the metrics that other packages or programs add."""
+    added = METRICS.added()
+    return [*added, *sorted(metric_commands().keys() - BUILT_IN.keys() - {*added})]

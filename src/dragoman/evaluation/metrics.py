@@ -21,7 +21,8 @@ from dragoman.evaluation.metric import (
     Output,
     SourceSide,
 )
-from dragoman.evaluation.metric_names import GROUP, METRICS
+from dragoman.evaluation.metric_commands import metric_commands
+from dragoman.evaluation.metric_names import BUILT_IN, GROUP, METRICS
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
@@ -59,6 +60,11 @@ def metric_named(name: str) -> type[Metric]:
     Raises:
         ConfigError: there is none, or the package that adds it is broken.
     """
+    program = None if name in BUILT_IN else metric_commands().get(name)
+    if program is not None and name not in METRICS.added():
+        from dragoman.evaluation.program_metric import program_metric
+
+        return program_metric(name, program)
     found = METRICS.find(name)
     if missing := [one for one in ("title", "label") if not hasattr(found, one)]:
         raise ConfigError(f"{GROUP}: {name}: its class has no {missing[0]}; correct the package")

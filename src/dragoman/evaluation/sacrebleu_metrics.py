@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError, install_command
 from dragoman.evaluation.metric import BleuTokenizer, Metric
+from dragoman.evaluation.piece_models import PIECE_MODELS, ensure_piece_model
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
@@ -26,6 +27,8 @@ class Bleu(Metric):
         from sacrebleu.metrics.bleu import BLEU
 
         tokenize = self.config.bleu_tokenize
+        if tokenize in PIECE_MODELS:
+            ensure_piece_model(tokenize)
         try:
             # sacrebleu warns about text that looks tokenised unless ``force`` says that it is
             # intended.

@@ -7,10 +7,12 @@ from functools import cache
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig, build_metric
+from dragoman.evaluation.sacrebleu_metrics import installing
 
 # Scripts without spaces between words, or with words too inflected to be counted as a whole.
 _BY_CHARACTERS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 _USUAL: dict[str, BleuTokenizer] = {"ja": "ja-mecab", "ko": "ko-mecab", "zh": "zh"}
+_BY_SPACES = ("13a", "intl")
 _A_SHARE = 0.3  # of the letters: the rest may be names and terms in another script
 
 
@@ -41,6 +43,27 @@ def suitable_tokenizers(scripts: Mapping[str, float]) -> tuple[BleuTokenizer, ..
     if share(*_BY_CHARACTERS) >= _A_SHARE:
         return ("char",)
     return ()
+
+
+def tokenizer_hint(
+    tokenizer: BleuTokenizer, scripts: Mapping[str, float], setting: str
+) -> str | None:
+    """Why BLEU with a tokenizer says little about text in these scripts; None if it does not.
+
+    Args:
+        tokenizer: the tokenizer of BLEU.
+        scripts: shares of the scripts that the references are written in.
+        setting: the option or key that chooses one, such as ``--tokenize {}``.
+    """
+    wanted = suitable_tokenizers(scripts) if tokenizer in _BY_SPACES else ()
+    if not wanted:
+        return None
+    best = best_tokenizer(scripts)
+    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, after {installing(wanted[0])}"
+    return (
+        f"BLEU with {setting.format(tokenizer)} finds hardly any words in {next(iter(scripts))} "
+        f"script, so it is low even for good translations; set {setting.format(best)}{others}"
+    )
 
 
 @cache

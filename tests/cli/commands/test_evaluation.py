@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
@@ -58,6 +59,44 @@ def test_scores_are_sacrebleus(files: dict[str, Path], dragoman: CommandLine) ->
     assert found["exact_match"] == 0
     text = dragoman("evaluate", files["good"], files["reference"]).out
     assert f"BLEU = {bleu['value']:.2f} [{bleu['signature']}]" in text
+
+
+@pytest.mark.parametrize("metrics", [("bleu",), ("chrf", "ter", "bleu")])
+def test_json_of_sacrebleu_is_what_sacrebleu_prints(
+    files: dict[str, Path], dragoman: CommandLine, metrics: tuple[str, ...]
+) -> None:
+    named = [word for metric in metrics for word in ("--metric", metric)]
+    good, reference = files["good"], files["reference"]
+    options = ("--confidence", "20", "--sacrebleu-json")
+    found = dragoman("evaluate", good, reference, *named, *options).out
+    theirs = ["--confidence", "--confidence-n", "20", "--format", "json", "--metrics", *metrics]
+    done = subprocess.run(
+        [sys.executable, "-m", "sacrebleu", reference, "--input", good, *theirs],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(found) == json.loads(done.stdout)
+    error = one_error(dragoman("evaluate", good, reference, "--sacrebleu-json", "--json"), 2)
+    assert "--sacrebleu-json prints scores alone" in error
+
+
+def test_a_tokenizer_that_finds_no_words_is_told(
+    tmp_path: Path,
+    dragoman: CommandLine,
+    files: dict[str, Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chinese = tmp_path / "zh"
+    chinese.write_text("今天天气非常好我们去公园\n", encoding="utf-8")
+    dragoman("evaluate", chinese, chinese)
+    assert "BLEU with --tokenize 13a finds hardly any words in Han script" in caplog.text
+    assert "; set --tokenize zh" in caplog.text
+    caplog.clear()
+    dragoman("evaluate", chinese, chinese, "--tokenize", "zh")
+    dragoman("evaluate", chinese, chinese, "--metric", "chrf")
+    dragoman("evaluate", files["good"], files["reference"])
+    assert not caplog.text
 
 
 def test_options_reach_the_metric(files: dict[str, Path], dragoman: CommandLine) -> None:

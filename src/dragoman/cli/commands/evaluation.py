@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dragoman.evaluation.significance import SignificanceTest
     from dragoman.workflows.reports.score_tables import LengthReport
 
+_SAMPLE = 2_000  # references whose script is looked at
+
 log = logging.getLogger(__name__)
 
 
@@ -31,8 +33,9 @@ log = logging.getLogger(__name__)
     """
     --metric ...: METRIC as metrics
         Metric to compute; may be repeated.
-    --tokenize: 13a | intl | char | zh | none | ja-mecab | ko-mecab = 13a
-        Tokeniser of BLEU; none for text that is already tokenised.
+    --tokenize: TOKENIZER = 13a
+        Tokeniser of BLEU: none for text that is already tokenised; flores200 for spBLEU, whose
+        model is downloaded once; ja-mecab and ko-mecab need sacrebleu[ja] and sacrebleu[ko].
     --lowercase
         Ignore case.
     --language LANGUAGE
@@ -41,7 +44,8 @@ log = logging.getLogger(__name__)
         With --language: languages to choose from, such as de,en,fr.  [default: all that the
         identifier knows]
     --source FILE: PATH as source_text
-        Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.
+        Source text of HYPOTHESES, for the metrics terms, placeholders and numbers, and for those of
+        other programs.
     --glossary FILE: PATH
         Also report the percentage of this glossary's terms in --source that HYPOTHESES use.
     --from LANGUAGE as glossary_from
@@ -67,6 +71,8 @@ log = logging.getLogger(__name__)
         With --by-length: draw the table.
     --evalb
         HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.
+    --sacrebleu-json
+        Print JSON as 'sacrebleu --format json' does, for programs that read that.
     """,
     metrics={"show_default": True, "default": ("bleu", "chrf")},
     confidence={"default": 0, "show_default": False},
@@ -102,6 +108,10 @@ def evaluate(
         _print_evalb(hypotheses, references, as_json)
         return
     check_by_length(options)
+    if options["sacrebleu_json"] and (as_json or baseline or options["sources"]):
+        raise click.UsageError(
+            "--sacrebleu-json prints scores alone; leave out --json, --baseline and --by-length"
+        )
     named = NamedTestSet.chosen(options, references)
     if named is None and not references:
         raise click.MissingParameter(param_hint="'REFERENCE...'", param_type="argument")
@@ -118,6 +128,12 @@ def evaluate(
     if source is not None:
         for metric in nothing_to_count(source.lines, source.counters, config.metrics):
             log.warning("--source has no %s, so their rate of 100%% says nothing", metric)
+    _warn_of_tokenizer(sets, config)
+    if options["sacrebleu_json"]:
+        from dragoman.evaluation.sacrebleu_json import sacrebleu_json
+
+        click.echo(sacrebleu_json(lines, sets, config, source))
+        return
     scores = score_corpus(lines, sets, config, source)
     comparisons = []
     if baseline:
@@ -130,6 +146,19 @@ def evaluate(
         print_json(results.to_json())
     else:
         click.echo(results.as_text())
+
+
+def _warn_of_tokenizer(references: Sequence[Sequence[str]], config: EvaluationConfig) -> None:
+    """Warn if BLEU finds no words in the script of the references."""
+    from collections import Counter
+
+    from dragoman.evaluation.tokenizers import tokenizer_hint
+    from dragoman.text.scripts import script_shares
+
+    if "bleu" in config.metrics:
+        shares = script_shares(Counter("".join(references[0][:_SAMPLE])))
+        if (hint := tokenizer_hint(config.bleu_tokenize, shares, "--tokenize {}")) is not None:
+            log.warning(hint)
 
 
 class _Results(NamedTuple):
@@ -206,7 +235,8 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(
             f"{of_source[0]}: translations are compared with their sources; add --source"
             if of_source
-            else "--source is read by --metric terms, placeholders or numbers; choose one"
+            else "--source is read by --metric terms, placeholders or numbers, and by metrics of "
+            "other programs; choose one"
         )
     _check_text_options(options, metrics)
     return {

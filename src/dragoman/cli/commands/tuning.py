@@ -33,7 +33,7 @@ CONFIDENCE_SAMPLES = 1000
         without one, length penalties]
     --metric: METRIC = bleu
         Metric that decides which settings are best.
-    --tokenize: 13a | intl | char | zh | none | ja-mecab | ko-mecab
+    --tokenize: TOKENIZER
         Tokeniser of BLEU.  [default: that of the run, or else 13a]
 """)
 @dev_set_option

@@ -10,8 +10,7 @@ from statistics import StatisticsError, correlation
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.data.origin import describe
 from dragoman.evaluation.metrics import check_installed, check_references, metrics_of
-from dragoman.evaluation.sacrebleu_metrics import installing
-from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
+from dragoman.evaluation.tokenizers import tokenizer_hint
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.cleaning import clean_part
 from dragoman.text.corpora.cleaning_report import CleaningReport
@@ -235,9 +234,6 @@ def _frequent(texts: Iterable[str]) -> set[str]:
     return {word for word, _ in counts.most_common(_FREQUENT_WORDS)}
 
 
-_BY_SPACES = {"13a", "intl"}
-
-
 def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check that metrics have the inputs they need, and that BLEU finds words in the target."""
     try:
@@ -246,22 +242,14 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     except (ConfigError, MissingExtraError) as problem:
         yield error("evaluation", str(problem))
     yield from _check_sets(config, texts)
-    tokenizer = config.evaluation.bleu_tokenize
-    if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
+    if "bleu" not in config.evaluation.metrics:
         return
     characters = Counter("".join(pair.target for pairs in texts.dev.values() for pair in pairs))
-    scripts = script_shares(characters)
-    wanted = suitable_tokenizers(scripts)
-    if not wanted:
-        return
-    best = best_tokenizer(scripts)
-    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, after {installing(wanted[0])}"
-    yield warning(
-        "evaluation",
-        f"BLEU with bleu_tokenize: {tokenizer} finds hardly any words in {next(iter(scripts))} "
-        f"script, so it is low even for good translations; set evaluation.bleu_tokenize: "
-        f"{best}{others}",
+    hint = tokenizer_hint(
+        config.evaluation.bleu_tokenize, script_shares(characters), "evaluation.bleu_tokenize: {}"
     )
+    if hint is not None:
+        yield warning("evaluation", hint)
 
 
 def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
