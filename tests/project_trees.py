@@ -69,6 +69,20 @@ def layouts() -> dict[str, dict[str, str]]:
         f"<trans-unit id='{source}'><source>{source}</source><target>{target}</target></trans-unit>"
         for source, target in STRINGS.items()
     )
+    catalogue_of_xcode = json.dumps(
+        {
+            "sourceLanguage": "en",
+            "strings": {
+                text: {
+                    "localizations": {
+                        "de": {"stringUnit": {"state": "translated", "value": translation}}
+                    }
+                }
+                for text, translation in STRINGS.items()
+            },
+        },
+        ensure_ascii=False,
+    )
     memory = "".join(
         f"<tu><tuv xml:lang='en-US'><seg>{source}</seg></tuv>"
         f"<tuv xml:lang='de'><seg>{target}</seg></tuv></tu>"
@@ -95,11 +109,14 @@ def layouts() -> dict[str, dict[str, str]]:
             "src/main/resources/messages.properties": java(english),
             "src/main/resources/messages_de.properties": java(german),
         },
+        "xcstrings-files": {"App/Localizable.xcstrings": catalogue_of_xcode},
         "xliff-files": {
             "i18n/messages.de.xlf": "<xliff version='1.2'><file source-language='en'><body>"
             f"{units}</body></file></xliff>",
         },
-        "tmx-files": {"memory/all.tmx": f"<tmx version='1.4'><body>{memory}</body></tmx>"},
+        "tmx-files": {
+            "memory/all.tmx": f"<tmx version='1.4'><header srclang='en'/><body>{memory}</body></tmx>"
+        },
         "tsv-files": {
             "all.tsv": "en\tde\n" + "".join(f"{s}\t{t}\n" for s, t in STRINGS.items()),
         },

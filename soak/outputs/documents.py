@@ -62,6 +62,7 @@ _TEXTS: Mapping[str, str] = {
         '<string-array name="c"><item>Monday</item></string-array></resources>\n'
     ),
     "a.strings": '/* one */\n"a" = "One hundred euros";\n"b" = "Two %@ hours";\n',
+    "a.xcstrings": '{"sourceLanguage": "en", "strings": {"One hundred euros": {}}}\n',
     "a.properties": "# one\na = One hundred euros\nb : Two {0} hours, it''s \\\n    three\n",
     "a.stringsdict": (
         f'{_XML}<plist version="1.0"><dict><key>h</key><dict><key>NSStringLocalizedFormatKey</key>'

@@ -109,6 +109,58 @@ def test_translations_that_are_there_stay(
     assert found["texts"] == 2
 
 
+UNITS = "".join(f"<trans-unit id='{text}'><source>{text}</source></trans-unit>" for text in STRINGS)
+
+
+def xliff(head: str, units: str = UNITS) -> str:
+    return f"<xliff version='1.2'><file {head}><body>{units}</body></file></xliff>"
+
+
+@pytest.mark.parametrize(
+    ("files", "written"),
+    [
+        (layouts()["tmx-files"], "memory/all.tmx"),
+        (layouts()["xcstrings-files"], "App/Localizable.xcstrings"),
+        ({"fr/a.xlf": xliff("source-language='en'")}, "fr/a.xlf"),
+        ({"a.xlf": xliff("source-language='en' target-language='fr'")}, "a.xlf"),
+        ({"a.xlf": xliff("source-language='en'")}, "a.fr.xlf"),
+        (
+            {
+                "i18n/messages.en.xlf": xliff("source-language='en'"),
+                "i18n/messages.de.xlf": xliff("source-language='en' target-language='de'"),
+            },
+            "i18n/messages.fr.xlf",
+        ),
+        (
+            {
+                "messages.xlf": xliff("source-language='en'"),
+                "messages.fr.xlf": xliff("source-language='en' target-language='fr'"),
+            },
+            "messages.fr.xlf",
+        ),
+    ],
+)
+def test_files_of_both_languages(
+    model: Path, tmp_path: Path, files: dict[str, str], written: str, echo: list[str]
+) -> None:
+    folder = write_tree(tmp_path, files)
+    suffix = Path(written).suffix.removeprefix(".")
+    form = f"{suffix.replace('xlf', 'xliff')}-files"
+    outcome = call("translate", model, "--tree", folder, "--to", "fr")
+    assert outcome.code == 0, outcome.err
+    part = CorpusPart(
+        path=str(folder), format=form, source="en", target="fr", unreviewed=form != "tmx-files"
+    )
+    found = {pair.source: pair.target for pair in read_pairs(part)}
+    assert found == {one: f"{one.upper()}fr" for one in STRINGS}
+    for name, content in files.items():
+        assert (name == written) or (folder / name).read_text(encoding="utf-8") == content
+    again = (folder / written).read_bytes()
+    assert call("translate", model, "--tree", folder).code == 0
+    assert (folder / written).read_bytes() == again
+    assert echo == list(STRINGS)
+
+
 def test_a_new_catalogue_has_no_translations_of_another_language(
     model: Path, tmp_path: Path
 ) -> None:

@@ -173,6 +173,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
     "stringsdict": lambda: _kind(
         "texts.stringsdict", words="<key> <dict> <string> %#@x@", bombs=(xml_bombs(),)
     ),
+    "xcstrings-file": lambda: _kind(
+        "texts.xcstrings",
+        words='{ } " : "stringUnit" "variations" "plural" "value" "state" "new" %lld %#@n@',
+        bombs=(json_bombs(), within('{"sourceLanguage": "en", "strings": {"', '": {}}}')),
+    ),
     "properties": lambda: _kind(
         "texts.properties",
         words="= : # ! \\u00e9 \\ \\\n {0} '' '{'",

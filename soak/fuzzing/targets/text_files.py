@@ -151,6 +151,13 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
     ),
+    "xcstrings": _target(
+        "xcstrings",
+        partial(_format, ".xcstrings", ("en", "de")),
+        [seed("texts.xcstrings")],
+        as_files("a.xcstrings", json_bombs(), long_lines()),
+        tokens('{ } [ ] " : , "stringUnit" "variations" "localizations" "value" "en" "de" null'),
+    ),
     "sgm": _target(
         "sgm",
         partial(_test_set, "sgm"),

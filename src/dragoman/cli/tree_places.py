@@ -51,6 +51,8 @@ class TreePlaces(DocumentPlaces):
     @override
     def known(self, document: Path) -> bytes | None:
         _, file = self._files[document]
+        if file.source == file.output:  # whose own translations stay
+            return None
         return file.output.read_bytes() if file.output.is_file() else None
 
     @override

@@ -46,6 +46,12 @@ def found_text(content: str, path: str) -> str:
     return "" if found is None else "".join(found.itertext())
 
 
+def in_catalogue(content: str) -> str:
+    (entry,) = json.loads(content)["strings"].values()
+    german = entry.get("localizations", {}).get("de")
+    return "" if german is None else str(german["stringUnit"]["value"])
+
+
 CASES = [
     Case(
         "a.po",
@@ -77,6 +83,11 @@ CASES = [
         "a.yml",
         lambda text: yaml.safe_dump({"a": text}),
         lambda content: str(yaml.safe_load(content)["a"]),
+    ),
+    Case(
+        "a.xcstrings",
+        lambda text: json.dumps({"sourceLanguage": "en", "strings": {text: {}}}),
+        in_catalogue,
     ),
     Case(
         "a.strings",
@@ -124,7 +135,7 @@ def test_placeholders_come_out_as_they_went_in(case: Case, parts: list[str], by:
         assert translated(case.name, case.write(source), by=str) == case.write(source)
 
 
-WITHOUT = ("a.po", "a.xlf", "a.tmx")
+WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings")
 """Formats that have translations beside the source, or none."""
 IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.xml")
 
@@ -143,6 +154,7 @@ IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.
         ("a.xml", b"<resources ><string name='a'>@string/b</string></resources>"),
         ("a.strings", "\ufeff/* nothing */".encode("utf-16-le")),
         ("a.stringsdict", b"<plist ><dict/></plist>"),
+        ("a.xcstrings", b'{"sourceLanguage" : "en","strings":{"":{ }, "%@" :{}}}'),
         ("a.properties", b"# nothing\r\n\xfc = 12\n ! \xfc\n"),
     ],
 )

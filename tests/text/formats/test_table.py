@@ -40,7 +40,9 @@ def test_names_and_suffixes_are_of_one_format_each() -> None:
     assert [format_of(Path(f"a{suffix}.gz")).suffixes for suffix in suffixes] == [
         form.suffixes for form in FORMATS.values() for _ in form.suffixes
     ]
-    assert file_formats() == ["tsv", "jsonl", "tmx", "po", "xliff", "trees", "wmt-xml"]
+    assert file_formats() == [
+        *("tsv", "jsonl", "tmx", "po", "xliff", "xcstrings", "trees", "wmt-xml")
+    ]
 
 
 def test_each_format_tells_its_sides(tmp_path: Path) -> None:

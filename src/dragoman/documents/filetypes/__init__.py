@@ -25,6 +25,7 @@ from dragoman.documents.filetypes.properties_files import PropertiesFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile
+from dragoman.documents.filetypes.xcstrings_files import XcstringsFile
 from dragoman.documents.filetypes.xliff_files import XliffFile
 from dragoman.documents.filetypes.yaml_files import YamlFile
 
@@ -57,6 +58,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     AndroidFile(),
     StringsFile(),
     StringsdictFile(),
+    XcstringsFile(),
     PropertiesFile(),
 )
 """The formats that come with Dragoman."""

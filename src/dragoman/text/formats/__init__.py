@@ -30,6 +30,7 @@ from dragoman.text.formats.projects.bilingual_projects import (
     JsonlProject,
     TmxProject,
     TsvProject,
+    XcstringsProject,
     XliffProject,
 )
 from dragoman.text.formats.projects.gettext_project import GettextProject
@@ -47,6 +48,7 @@ from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.trees import Trees
 from dragoman.text.formats.tsv import Tsv
 from dragoman.text.formats.wmt_xml import WmtXml
+from dragoman.text.formats.xcstrings import Xcstrings
 from dragoman.text.formats.xliff import Xliff
 from dragoman.text.lines import COMPRESSIONS
 from dragoman.text.pairs import Pair
@@ -76,6 +78,7 @@ FORMATS: dict[str, Format] = {
         Tmx(),
         Po(),
         Xliff(),
+        Xcstrings(),
         Trees(),
         Sgm(),
         WmtXml(),
@@ -85,6 +88,7 @@ FORMATS: dict[str, Format] = {
         AndroidProject(),
         AppleProject(),
         PropertiesProject(),
+        XcstringsProject(),
         XliffProject(),
         TmxProject(),
         TsvProject(),

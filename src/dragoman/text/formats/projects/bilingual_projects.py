@@ -1,4 +1,4 @@
-"""Folders of files that have both sides of their pairs: TMX, XLIFF, TSV, JSONL."""
+"""Folders of files that have both sides of their pairs: TMX, XLIFF, TSV and the like."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.projects.language_places import (
+    LANGUAGE,
+    LanguagePlace,
     files_below,
     fitting_language,
     language_places,
 )
-from dragoman.text.formats.projects.project_folder import ProjectFolder, ProjectString, Report
+from dragoman.text.formats.projects.project_folder import (
+    FileToTranslate,
+    ProjectFolder,
+    ProjectString,
+    Report,
+    warn_once,
+)
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.tsv import Tsv
+from dragoman.text.formats.xcstrings import Xcstrings
 from dragoman.text.formats.xliff import Xliff
 
 
@@ -27,6 +36,8 @@ class NamedSides(ProjectFolder):
 
     form: ClassVar[Format]
     """The format of a file."""
+    is_filled: ClassVar[bool] = False
+    """Whether a language that a file lacks is added to it."""
 
     def __init_subclass__(cls) -> None:
         cls.file_suffixes = cls.form.suffixes
@@ -48,6 +59,14 @@ class NamedSides(ProjectFolder):
                         yield ProjectString(pair.source, pair.target, file)
             except DataError as error:
                 report(error)
+
+    @override
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        return [
+            FileToTranslate(file, file)
+            for file, offered in self._known(folder, warn_once)
+            if self.is_filled and fitting_language(sides[0], offered) is not None
+        ]
 
     def _fitting(self, folder: Path, sides: Sides, report: Report) -> Iterator[tuple[Path, Sides]]:
         """The files that have both languages, with the names by which they have them."""
@@ -78,6 +97,24 @@ class TmxProject(NamedSides):
     title = "translation memories"
     examples = "*.tmx"
     form = Tmx()
+    is_filled = True
+
+
+class XcstringsProject(NamedSides):
+    """String catalogues of Xcode."""
+
+    name = "xcstrings-files"
+    title = "string catalogues"
+    examples = "*.xcstrings"
+    form = Xcstrings()
+    is_filled = True
+    has_states = True
+
+    @override
+    def units(self, folder: Path, sides: Sides, report: Report) -> Iterator[ProjectString]:
+        for file, names in self._fitting(folder, sides, report):
+            for source, target, is_unreviewed in self.form.units(file, names):
+                yield ProjectString(source, target, file, is_unreviewed)
 
 
 class TsvProject(NamedSides):
@@ -130,8 +167,39 @@ class XliffProject(ProjectFolder):
         ]
 
     @override
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        found = [(file, self._output(file, folder, sides)) for file in self._all(folder)]
+        written = {file for file, output in found if file == output}
+        return [
+            FileToTranslate(file, output)
+            for file, output in found
+            if output is not None and (file == output or not (output in written or output.exists()))
+        ]
+
+    def _all(self, folder: Path) -> list[Path]:
+        return files_below(folder, self.file_suffixes)
+
+    def _output(self, file: Path, folder: Path, sides: Sides) -> Path | None:
+        """The file that has the translations of a file, or None if these are of other languages.
+
+        It is the file itself, unless it states no target language and its path has none, or that of
+        the source.
+        """
+        if self._has(file, folder, sides):
+            return file
+        stated = self._form.stated_languages(file)
+        if not all(_is(source, sides[0]) and target is None for source, target in stated):
+            return None
+        place = _place_of(file, folder)
+        if place is None:
+            return file.with_name(f"{file.stem}.{sides[1]}{file.suffix}")
+        if not _is(place.language, sides[0]):
+            return None
+        return folder / place.template.replace(LANGUAGE, sides[1])
+
+    @override
     def units(self, folder: Path, sides: Sides, report: Report) -> Iterator[ProjectString]:
-        for file in files_below(folder, self.file_suffixes):
+        for file in self._all(folder):
             placed = _language_of(file, folder)
 
             def fits(source: str | None, target: str | None, placed: str | None = placed) -> bool:
@@ -159,7 +227,13 @@ def _is(language: str | None, wanted: str) -> bool:
 
 
 def _language_of(file: Path, folder: Path) -> str | None:
-    """The language in the path of a file, the last if there are several."""
+    """The language in the path of a file, if it has one."""
+    place = _place_of(file, folder)
+    return None if place is None else place.language
+
+
+def _place_of(file: Path, folder: Path) -> LanguagePlace | None:
+    """The place of the language in the path of a file, the last if there are several."""
     inner = file.relative_to(folder) if file != folder else Path(file.name)
     places = list(language_places(PurePosixPath(inner.as_posix())))
-    return places[-1].language if places else None
+    return places[-1] if places else None
