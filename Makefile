@@ -127,6 +127,10 @@ results-%: $(VENV)/development
 			$(MINUTES:%=--minutes %) $(JOBS:%=--jobs %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
 	$(if $(THEN),$(THEN) || failed=$$?;) exit $$failed
 
+# The lines of a product's catalogues that keep their placeholders, tags, addresses and numbers.
+results-product: THEN = $(BIN)/python -m studies.product strings runs/product/text/strings.source \
+	runs/product/translations/*.strings --output runs/product/strings.json
+
 # How German addresses its reader where another domain was asked for.
 ASKED := runs/domains/translations
 COUNT_FORMS = for test in homeassistant libreoffice wesnoth; do \

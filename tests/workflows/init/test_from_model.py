@@ -99,6 +99,10 @@ def test_what_learns_is_chosen_and_told(
     written = " ".join(line.strip(" #") for line in config.read_text("utf-8").splitlines())
     assert f"all weights learn: {found['why']}" in written
     assert found["parameters"] == found["learned_parameters"]
+    new = found["from_nothing"]
+    assert new["model"] == "tiny" and new["seconds"] > 0
+    assert "2 + 2 layers of 128 would take" in written
+    assert f"for {new['epochs']:.1f}; its vocabulary is kept" in written
     again = one_error(dragoman("init", many, *sides), 2)
     assert "exists already" in again
 

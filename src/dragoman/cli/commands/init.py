@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.init.look import Facts
     from dragoman.workflows.init.start import Started
     from dragoman.workflows.init.survey import Contradiction, FoundPart, Survey
+    from dragoman.workflows.text_features import TextFeatures
 
 log = logging.getLogger(__name__)
 
@@ -145,6 +146,7 @@ def _summary_of_adapting(started: StartedFromModel) -> str:
         ),
         ("Memory", f"about {bytes_in_words(plan.memory)}"),
         ("Time", _time(plan.minutes)),
+        ("", choices.beside),
     ]
     return _table(
         [*_about_text(choices.facts, choices.survey), *lines], started.config, started.text
@@ -165,8 +167,20 @@ def _about_text(facts: Facts, survey: Survey) -> list[tuple[str, str]]:
         *_contradicting(survey.contradictions),
         ("Text", f"{facts.pairs:,} training pairs{left_out}"),
         ("", f"{sides[0]} and {sides[1]} characters per sentence"),
+        *_of_features(facts.features),
         ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
     ]
+
+
+def _of_features(features: TextFeatures) -> Iterator[tuple[str, str]]:
+    """Placeholders and the like, by pairs, and short lines."""
+    sampled = f"of {features.pairs:,} sources"
+    if features.strings:
+        yield "Strings", f"{sampled}: {features.counted}"
+    if not features.sides_agree:
+        yield "", f"{features.differing:,} pairs differ, such as {features.first_differing}"
+    if features.pairs:
+        yield "Lines", f"{sampled}: {features.lines_counted}"
 
 
 def _is_listed(found: Sequence[FoundPart]) -> bool:
@@ -221,6 +235,12 @@ def _figures_of_adapting(started: StartedFromModel) -> dict[str, Any]:
         "target_tokens_per_second": choices.speed,
         "memory": plan.memory,
         "seconds": plan.seconds,
+        "from_nothing": {
+            "model": choices.from_nothing.size.name,
+            "steps": choices.from_nothing.steps,
+            "epochs": choices.from_nothing.epochs,
+            "seconds": choices.from_nothing.seconds,
+        },
         "warnings": started.warnings,
     }
 
@@ -235,6 +255,7 @@ def _figures_of_text(
         "contradictions": [asdict(one) for one in survey.contradictions],
         "pairs": {"read": facts.read, "train": facts.pairs, "left_out": facts.dropped}
         | {"dev": facts.dev_pairs, "test": facts.test_pairs},
+        "features": facts.features.to_json(),
         "languages": [facts.source.language, facts.target.language],
         "scripts": [facts.source.scripts, facts.target.scripts],
     }

@@ -23,7 +23,9 @@ _WORDS_IN_BRACKETS = regex.compile(r"</?\p{L}[^<>=/]*\s[^<>=/]*>")
 
 
 @dataclass(frozen=True)
-class _Protected:
+class ProtectedString:
+    """A protected string, and what counts as the same in another text."""
+
     kind: ProtectedKind
     span: Span
     text: str
@@ -33,7 +35,7 @@ class _Protected:
 
 def protected_findings(source: str, translation: str) -> Iterator[CheckFinding]:
     """Protected strings of one normalised text that the other lacks, or has less often."""
-    here, there = _protected(source), _protected(translation)
+    here, there = protected_strings(source), protected_strings(translation)
     for one in _lacking(here, translation):
         yield CheckFinding(one.kind, f"{shown(one.text)} is missing", one.span, True, one.text)
     # A number of the translation may be part of a word of the source, as in "2nd" and "3D".
@@ -45,24 +47,24 @@ def protected_findings(source: str, translation: str) -> Iterator[CheckFinding]:
 
 def protected_kinds(text: str) -> set[FindingKind]:
     """The kinds of protected strings in a normalised text."""
-    return {one.kind for one in _protected(text)}
+    return {one.kind for one in protected_strings(text)}
 
 
 def without_protected(text: str) -> str:
     """A normalised text with a space in place of each string for programs, and each address."""
     rest, end = "", 0
-    for one in _protected(text):
+    for one in protected_strings(text):
         if one.kind != "numbers":
             rest, end = f"{rest}{text[end : one.span[0]]} ", one.span[1]
     return rest + text[end:]
 
 
-def _protected(text: str) -> list[_Protected]:
+def protected_strings(text: str) -> list[ProtectedString]:
     """The protected strings of a normalised text, in order; a number in an address is no number."""
     if not _SYMBOL.search(text):
         return []
     found = [
-        _Protected(kind, span, text[slice(*span)], one.phrases, one.whole)
+        ProtectedString(kind, span, text[slice(*span)], one.phrases, one.whole)
         for kind, patterns in _PATTERNS.items()
         for span, one in zip(patterns.protected(text), patterns.constraints(text), strict=True)
     ]
@@ -70,6 +72,6 @@ def _protected(text: str) -> list[_Protected]:
     return [one for one in chosen if not _WORDS_IN_BRACKETS.fullmatch(one.text)]
 
 
-def _lacking(wanted: Sequence[_Protected], text: str) -> list[_Protected]:
+def _lacking(wanted: Sequence[ProtectedString], text: str) -> list[ProtectedString]:
     places = unmet([one.spellings for one in wanted], text, [one.whole for one in wanted])
     return [wanted[place] for place in places]

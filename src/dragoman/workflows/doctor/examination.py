@@ -43,7 +43,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Diagnosis]:
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(config, texts)
-        yield from training_lines.check_protected(config, texts)
+        yield from training_lines.check_strings(config, texts)
         yield from training_lines.check_short_lines(config, texts)
     yield from training_lines.check_languages(config, texts)
     yield from _check_schedule(config)

@@ -6,20 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-import regex
-
 from dragoman.core.errors import DataError
 from dragoman.data.declared_language import declared_texts
 from dragoman.evaluation.languages import FEWEST_WORDS, MUCH_FOREIGN, foreign_lines, why_not_judged
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.tokens import words_of
 from dragoman.text.transforms.casing import CaseConfig
-from dragoman.translation.checking.protected_strings import (
-    protected_findings,
-    without_protected,
-)
 from dragoman.workflows.doctor import Diagnosis, ok, warning
 from dragoman.workflows.doctor.text_checks import ENOUGH_PAIRS, Texts
+from dragoman.workflows.text_features import (
+    EXAMINED_PAIRS,
+    SHORT,
+    TextFeatures,
+    has_case,
+    is_capital,
+    is_number,
+    is_short,
+)
 
 
 def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
@@ -84,29 +86,6 @@ _FEW = 0.005
 """Share of the lines below which a model hardly learns from such lines."""
 
 
-_EXAMINED = 10_000
-"""Pairs of the sample whose placeholders, tags and addresses are compared: a second or two."""
-
-
-_FEW_WRONG = 0.02
-"""Share of pairs with other placeholders on the two sides that people leave in good text."""
-
-
-_SHORT = 3  # words
-
-
-_CASED = regex.compile(r"\p{Lu}|\p{Ll}")
-
-
-_SMALL = regex.compile(r"\p{Ll}")
-
-
-_LETTER = regex.compile(r"\p{L}")
-
-
-_DIGIT = regex.compile(r"\p{Nd}")
-
-
 def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
     """Check the shares of short lines, of lines in capitals, and of numbers or codes.
 
@@ -116,11 +95,11 @@ def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Diagno
     if len(sources) < ENOUGH_PAIRS or config.model.writes_labels:
         return
     shares = {
-        f"of at most {_SHORT} words": (_share(sources, _is_short), "{kind: segment}"),
-        "in capitals": (_share(sources, _is_capital), "{kind: case, to: upper, sides: both}"),
-        "of numbers or codes alone": (_share(sources, _is_number), "{kind: pass_through}"),
+        f"of at most {SHORT} words": (_share(sources, is_short), "{kind: segment}"),
+        "in capitals": (_share(sources, is_capital), "{kind: case, to: upper, sides: both}"),
+        "of numbers or codes alone": (_share(sources, is_number), "{kind: pass_through}"),
     }
-    if not any(_CASED.search(source) for source in sources):
+    if not any(map(has_case, sources)):
         del shares["in capitals"]
     made = _made(config)
     few = {
@@ -141,47 +120,30 @@ def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Diagno
     )
 
 
-def check_protected(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
-    """Check that both sides have the same placeholders, tags and addresses."""
-    examples = texts.translated_examples[:_EXAMINED]
+def check_strings(config: ExperimentConfig, texts: Texts) -> Iterator[Diagnosis]:
+    """Count placeholders, tags, addresses and numbers, and check that both sides have the same."""
+    examples = texts.translated_examples[:EXAMINED_PAIRS]
     if config.model.writes_labels:
         return
-    wrong: list[str] = []
-    number = 0
-    for example in examples:
-        if example.source == without_protected(example.source):
-            continue
-        number += 1
-        found = protected_findings(example.source, example.target)
-        if (first := next((one for one in found if one.kind != "numbers"), None)) is not None:
-            wrong.append(f"{example.origin.part} line {example.line}: {first.message}")
-    if not number:
+    features = TextFeatures.of(
+        (one.source, one.target, f"{one.origin.part} line {one.line}") for one in examples
+    )
+    if not features.strings:
         return
-    pairs = f"{number:,} of {len(examples):,} sources have placeholders, tags or addresses"
-    if len(wrong) <= _FEW_WRONG * number:
-        yield ok("strings", f"{pairs}, and their translations have the same")
+    counted = f"of {features.pairs:,} sources: {features.counted}"
+    if features.sides_agree:
+        yield ok("strings", f"{counted}; translating keeps them")
         return
     yield warning(
         "strings",
-        f"{pairs}, and {len(wrong):,} of their translations have others (first: {wrong[0]}); "
-        "correct them: 'dragoman check' lists all, and a model learns to lose them",
+        f"{counted}; {features.differing:,} translations have other placeholders, tags or "
+        f"addresses (first: {features.first_differing}); correct them: 'dragoman check' lists "
+        "all, and a model learns to lose them",
     )
 
 
 def _share(lines: list[str], is_such: Callable[[str], bool]) -> float:
     return sum(map(is_such, lines)) / len(lines)
-
-
-def _is_short(line: str) -> bool:
-    return sum(word.is_word for word in words_of(line)) <= _SHORT and bool(_LETTER.search(line))
-
-
-def _is_capital(line: str) -> bool:
-    return bool(_CASED.search(line)) and not _SMALL.search(line)
-
-
-def _is_number(line: str) -> bool:
-    return bool(_DIGIT.search(line)) and not _SMALL.search(line) and len(line.split()) == 1
 
 
 def _made(config: ExperimentConfig) -> set[str]:

@@ -11,11 +11,12 @@ from dragoman.evaluation.metric import BleuTokenizer
 from dragoman.models.cost import Cost
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.workflows.init.adapting_choice import AdaptingPlan, ChosenMethod
+from dragoman.workflows.init.choose import Plan
 from dragoman.workflows.init.commented_recipe import (
     Parts,
-    about_folders,
     about_text,
     about_tokenizer,
+    about_training_text,
     path_from,
 )
 from dragoman.workflows.init.look import Facts
@@ -45,6 +46,18 @@ class AdaptingChoices:
     tokenizer: BleuTokenizer
     was_split: bool
     survey: Survey
+    from_nothing: Plan
+    """The training of a new model in the same time."""
+
+    @property
+    def beside(self) -> str:
+        """What adapting takes, and what a new model would."""
+        new = self.from_nothing
+        return (
+            f"adapting takes about {self.plan.minutes} for {self.plan.passes:.1f} passes over the "
+            f"text; a new model of {new.size.layers} + {new.size.layers} layers of "
+            f"{new.size.d_model} would take {new.minutes} for {new.epochs:.1f}"
+        )
 
     @property
     def learned(self) -> str:
@@ -112,10 +125,10 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
     """The reason for each value and advice on changing it, by its key."""
     plan = choices.plan
     is_adapter = choices.method.method == "lora"
-    folders = about_folders(choices.parts, choices.survey)
+    text = about_training_text(choices.facts, choices.parts, choices.survey)
     return {
         "data": about_text(choices.facts, was_split=choices.was_split),
-        **({"data.train": folders} if folders else {}),
+        **({"data.train": text} if text else {}),
         "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are excluded "
         "from training",
         "model": "that of the model below; of these values only dropout may change",
@@ -142,7 +155,9 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
 
 
 def _about_start(choices: AdaptingChoices) -> str:
-    said = "its vocabulary is kept; dragoman doctor says whether extending it pays"
+    said = (
+        f"{choices.beside}; its vocabulary is kept; dragoman doctor says whether extending it pays"
+    )
     if choices.method.method == "lora":
         return said
     return (

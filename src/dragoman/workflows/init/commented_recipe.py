@@ -25,6 +25,7 @@ from dragoman.workflows.init.choose import (
 )
 from dragoman.workflows.init.look import Facts
 from dragoman.workflows.init.survey import Survey
+from dragoman.workflows.init.text_choice import notes_on_text
 
 _COLUMNS = 96
 _SAMPLED_EPOCHS = 40
@@ -178,7 +179,7 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
     }
     if chosen.vocabulary.balance is not None:
         notes["vocabulary.balance"] = "some target languages have much less text than others"
-    if note := about_folders(chosen.parts, chosen.survey):
+    if note := about_training_text(chosen.facts, chosen.parts, chosen.survey):
         notes["data.train"] = note
     if pieces.dev_tokens:
         notes["training.validation_steps"] = "each validation translates the dev set"
@@ -194,6 +195,12 @@ def about_text(facts: Facts, *, was_split: bool) -> str:
             "training pair repeats a sentence in them"
         )
     return text
+
+
+def about_training_text(facts: Facts, parts: Parts, survey: Survey) -> str:
+    """What is in the training text, and what is done about its strings and short lines."""
+    found = [about_folders(parts, survey), *notes_on_text(facts.features, parts.train)]
+    return ". ".join(filter(None, found))
 
 
 def about_folders(parts: Parts, survey: Survey) -> str:

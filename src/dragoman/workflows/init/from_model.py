@@ -32,10 +32,11 @@ from dragoman.workflows.init.adapting_recipe import (
     adapting_notes,
     adapting_values,
 )
+from dragoman.workflows.init.choose import Plan
 from dragoman.workflows.init.commented_recipe import Parts
 from dragoman.workflows.init.initial_text import InitialText, Tell, folder_to_split, text_of
 from dragoman.workflows.init.look import name_of
-from dragoman.workflows.init.start import REMEDY, write_recipe
+from dragoman.workflows.init.start import REMEDY, plan_from_nothing, write_recipe
 from dragoman.workflows.material import Material
 
 _MOST_MEASURED_TOKENS = 1000  # of a step; large models take long
@@ -153,11 +154,19 @@ def _chosen(
         tokenizer=best_tokenizer(text.facts.target.scripts),
         was_split=False,
         survey=text.survey,
+        from_nothing=_from_nothing(text, minutes),
     )
     known, used = _used(encoded)
     spare = (known - used) * model.d_model
     warnings = warnings_of_adapting(plan, minutes, pieces=known, used=used, weights_to_trim=spare)
     return choices, warnings
+
+
+def _from_nothing(text: InitialText, minutes: float) -> Plan:
+    """The training of a new model in the same time, to compare."""
+    encoded = measure.encode(text.facts, text.sample, [*text.dev, *text.test])
+    pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
+    return plan_from_nothing(text.facts, encoded, pieces, minutes)[0]
 
 
 def _directed(parent: ParentModel, parts: Parts, languages: tuple[str, str]) -> Parts:

@@ -16,6 +16,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
+from dragoman.workflows.text_features import EXAMINED_PAIRS, TextFeatures
 
 SAMPLE_PAIRS = 50_000
 """Pairs that are encoded to measure lengths and speed."""
@@ -48,6 +49,8 @@ class Facts:
     target: Side
     dev_pairs: int
     test_pairs: int
+    features: TextFeatures = field(default_factory=TextFeatures)
+    """Strings of programs and short lines, in a sample."""
 
     @property
     def mean_length(self) -> float:
@@ -107,7 +110,11 @@ def look_at(
             dropped[reason] += finding.count
     source, target = (side.side(language) for side, language in zip(sides, languages, strict=True))
     dev, test = map(len, held_out)
-    return Facts(report.kept, report.read, dict(dropped), source, target, dev, test), sample.items
+    features = TextFeatures.of(
+        (pair.source, pair.target, f"line {pair.line}") for pair in sample.items[:EXAMINED_PAIRS]
+    )
+    facts = Facts(report.kept, report.read, dict(dropped), source, target, dev, test, features)
+    return facts, sample.items
 
 
 BLOCK_PAIRS = 10

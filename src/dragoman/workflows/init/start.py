@@ -72,7 +72,7 @@ def _start(
         tell("measuring training speed on it")
         encoded = measure.encode(text.facts, text.sample, [*text.dev, *text.test])
         pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
-        plan, speed = _planned(text.facts, encoded, pieces, minutes)
+        plan, speed = plan_from_nothing(text.facts, encoded, pieces, minutes)
     chosen = Chosen(
         facts=text.facts,
         pieces=pieces,
@@ -99,10 +99,10 @@ def _balanced(config: VocabularyConfig, survey: Survey) -> VocabularyConfig:
     return config.model_copy(update={"balance": _TEMPERATURE}) if is_unequal else config
 
 
-def _planned(
+def plan_from_nothing(
     facts: Facts, encoded: measure.EncodedSample, pieces: Pieces, minutes: float
 ) -> tuple[Plan, float]:
-    """The plan, and the speed on which it is based."""
+    """The plan of a new model, and the speed on which it is based: that of this machine."""
     speeds: dict[str, float] = {}
     while size := worth_measuring(facts, pieces, speeds, minutes):
         step_tokens = measure.first_step_tokens(size)
