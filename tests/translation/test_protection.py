@@ -171,3 +171,52 @@ def test_ctranslate2_has_the_same_protection(models: list[Path]) -> None:
     assert not any(best.missing or best.invented for (best, *_) in found)
     with Translator.load(models[2], search={"early_end": "quick"}) as own:
         assert own.translate(lines) == [best.text for (best, *_) in found]
+
+
+COPIED = [
+    "2048",
+    "{name} %s",
+    "<b>{n}</b> 2048",
+    "v1.2.3",
+    "SHA-256",
+    "🎉 …",
+    "50 %",
+    "http://a.org/b",
+]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"nbest": 3}, {"sampling": {"seed": 1}}, {"mbr": {"samples": 4}}]
+)
+def test_lines_with_nothing_to_translate_are_copied_without_a_search(
+    models: list[Path], options: dict[str, object]
+) -> None:
+    for model in models:
+        translator = Translator.load(model)
+        for line, found in zip(COPIED, translator.translate_nbest(COPIED, **options), strict=True):
+            (best,) = found
+            assert best.text == line and best.ended and not best.faults
+            assert best.score == (100 if "mbr" in options else 0)
+            assert (best.pieces, best.missing, best.invented) == ([], (), ())
+            assert best.confidence is None
+        asked = ["open", "SHA", ":ref:`a <b>`"]
+        assert all(one.pieces for (one, *_) in translator.translate_nbest(asked))
+
+
+def test_what_is_unprotected_or_begun_or_a_term_is_translated(models: list[Path]) -> None:
+    plain = Translator.load(models[0], terms={"protect": []})
+    assert all(one.pieces for (one, *_) in plain.translate_nbest(COPIED[:5]))
+    translator = Translator.load(models[0])
+    ((begun, *_),) = translator.translate_nbest(["2048"], prefix="the")
+    assert begun.text.startswith("the")
+    ((term, *_),) = translator.translate_nbest(["🎉 2048"], glossary={"🎉": "door"})
+    assert "door" in term.text
+
+
+def test_copies_go_through_a_pivot_and_stay_in_their_places(models: list[Path]) -> None:
+    lines = ["open", "2048", "the door", "", "{name}"]
+    translator = Translator.load(models[0])
+    for size in (1, 4096):
+        found = translator.translate(lines, buffer_lines=size)
+        assert found[1::3] == ["2048", "{name}"] and found[3] == ""
+        assert [found[0], found[2]] == translator.translate(["open", "the door"])

@@ -15,9 +15,9 @@ from dragoman.documents.marks.marked_requests import detections, questions, with
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
 from dragoman.documents.xml import read_xml
+from dragoman.text.terms.copied_text import PLACEHOLDER
 from dragoman.translation.service.interface import RefusedError, TextRequest, TextService
 from dragoman.translation.service.offloading import aside
-from dragoman.translation.service.placeholders import PLACEHOLDER
 from dragoman.translation.service.translated_text import (
     Rendering,
     TranslatedSentence,

@@ -19,7 +19,7 @@ from dragoman.text.word_edges import Span
 Rarity = Callable[[str], tuple[int, int]]
 """How unusual a spelling is: its number of pieces, then its rank among spellings with as many."""
 
-_WORD = regex.compile(r"[\w\p{M}]+(?:['’][\w\p{M}]+)*")
+_WORD = regex.compile(r"[\w\p{M}]+(?:['’-][\w\p{M}]+)*")
 _CODE = regex.compile(r"[\p{N}_]")
 _CAPITAL = regex.compile(r"\p{Lu}")
 _SMALL = regex.compile(r"(?V1)[\p{Ll}\p{Lt}--[ß]]")

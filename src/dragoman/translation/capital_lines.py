@@ -19,6 +19,7 @@ from dragoman.text.capitals import (
 from dragoman.text.context import ContextConfig
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG
+from dragoman.text.terms.copied_text import is_copied
 from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.terminology import ProtectedKind, Terminology
 from dragoman.text.vocabularies import UNK, Vocabulary
@@ -83,7 +84,7 @@ class CapitalLines:
             *context, text = text.rpartition(self._separator)
             before = "".join(context)
         kept = self._kept(text)
-        if not is_in_capitals(text, kept):
+        if not is_in_capitals(text, kept) or is_copied(text):
             return line
         usual = without_capitals(text, self._rarity, kept, self._source)
         return line if usual == text else before + usual

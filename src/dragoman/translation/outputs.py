@@ -20,7 +20,8 @@ class Translation:
 
     score: float
     """Log-probability over length penalty, plus coverage penalty: the higher, the better.  With
-    minimum Bayes risk the expected utility, 0 to 100."""
+    minimum Bayes risk the expected utility, 0 to 100.  0 without a search: for an empty line, and
+    for one that has nothing to translate, which is copied."""
 
     log_probability: float
     """Natural logarithm of the model's probability of these pieces and the end symbol."""

@@ -160,6 +160,10 @@ class Preparation:
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
             if self._format.reads_source and (not source or source == self._empty):
                 continue  # an empty line stays empty, even with a prefix
+            if line.demands is not None and line.demands.is_copied:
+                text = line.demands.text.strip()
+                translations[place] = [replace(_unsearched(text, ()), invented=())]
+                continue
             reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
             if reason is None:
                 wanted.append(place)
@@ -243,8 +247,12 @@ def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
 
 def _nothing(line: Line) -> Translation:
     """The translation of an empty line, which lacks all its required terms."""
-    missing = judged(line.demands, "").missing or None
-    return Translation("", 0.0, 0.0, [], ended=True, missing=missing)
+    return _unsearched("", judged(line.demands, "").missing or None)
+
+
+def _unsearched(text: str, missing: tuple[str, ...] | None) -> Translation:
+    """A translation without pieces, which is certain."""
+    return Translation(text, 0.0, 0.0, [], ended=True, missing=missing)
 
 
 def _refused(reason: str) -> Translation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
+from dragoman.text.terms.copied_text import is_copied
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.line_demands import LineDemands
 from dragoman.text.terms.term_annotation import TermAnnotator
@@ -33,6 +35,8 @@ GivenGlossary = Glossary | Mapping[str, str | Sequence[str]] | Path | str
 """A glossary, the translations of each term, or a file."""
 _ENOUGH_LINES = 20
 """Lines after which a glossary that matches none of them is probably the wrong one."""
+_TITLED = re.compile(r":[\w.+-]+:`[^`]+<")
+"""A role of reStructuredText with words of its own."""
 _text_in_parts: ContextVar[UseOfTerms | None] = ContextVar("text_in_parts", default=None)
 """The text whose parts are translated by separate calls; None: each call is a text by itself."""
 
@@ -76,8 +80,10 @@ class TermDemands:
             text = line.text
             if self._separator is not None:  # terms of the context are not translated here
                 text = text.rpartition(self._separator)[2]
+            marked = text
             if self._inline_tags is not None:
                 text = without_tags(text)
+            has_symbols = text != marked
             if not self._keeps_tags:
                 text = TAG.sub(lambda tag: " " if tag[0] in self._tags else tag[0], text)
             demanded = self._terms.constraints(text, self._tags)
@@ -87,7 +93,15 @@ class TermDemands:
         self._lines, self._found = self._lines + 1, self._found + len(demanded)
         phrases = tuple(map(self._speller.as_decoded, demanded))
         whole = f"{plain} {normalize(line.prefix)}" if line.prefix else plain
-        return replace(line, demands=LineDemands(phrases, whole, self._terms.protects))
+        # Symbols of inline tags are not in the text, and would be lost.
+        copied = not line.prefix and not has_symbols and self._is_copied(plain, phrases)
+        return replace(line, demands=LineDemands(phrases, whole, self._terms.protects, copied))
+
+    def _is_copied(self, text: str, phrases: Sequence[LexicalConstraint]) -> bool:
+        """Whether a text has only what is copied, some of which is protected by default."""
+        if not self._terms.protects or not all(one.copied for one in phrases):
+            return False
+        return is_copied(text) and not _TITLED.search(text)
 
     def check(self, translated: TranslatedLine) -> None:
         """Warn about a translation that lacks required terms, or invents strings of programs."""

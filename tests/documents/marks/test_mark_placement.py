@@ -21,7 +21,7 @@ from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marked_text import MarkedText, escaped
 from dragoman.documents.marks.markup_tokens import html_tokens
 from dragoman.documents.xml import read_xml
-from dragoman.translation.service.placeholders import protected
+from dragoman.text.terms.copied_text import protected
 from dragoman.translation.service.translated_text import (
     Link,
     Rendering,

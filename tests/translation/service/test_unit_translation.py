@@ -15,12 +15,12 @@ from translation.service.fake_systems import FakeSystem, FakeTranslator, service
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, TagSpan
+from dragoman.text.terms.copied_text import is_intact, protected
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service import unit_translation
 from dragoman.translation.service.interface import RefusedError, TextRequest
 from dragoman.translation.service.model_service import ModelService, ServiceOptions
-from dragoman.translation.service.placeholders import is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 from dragoman.translation.service.translated_text import Link, TranslatedText
 from dragoman.translation.translator import Translator

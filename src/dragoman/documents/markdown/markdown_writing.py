@@ -19,7 +19,7 @@ from dragoman.documents.marks.marked_text import (
     text_and_numbers,
     walk,
 )
-from dragoman.translation.service.placeholders import protected
+from dragoman.text.terms.copied_text import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "bare", "label", "title"]
 """Place of a text, which decides which signs are markup.  A bare cell is the first of its row and

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.documents.marks.marked_text import Mark, Range
 from dragoman.documents.marks.parted_words import UNIT, is_word
-from dragoman.translation.service.placeholders import strays
+from dragoman.text.terms.copied_text import strays
 
 LONG_WORD = 4
 """Characters of a word that two languages hardly have by chance."""

@@ -23,7 +23,7 @@ from dragoman.documents.marks.correspondence import (
 from dragoman.documents.marks.learned_places import learned_places
 from dragoman.documents.marks.linked_places import LinkedPlaces
 from dragoman.documents.marks.marked_text import Mark, MarkedText, PageText, Range, walk
-from dragoman.translation.service.placeholders import strays
+from dragoman.text.terms.copied_text import strays
 from dragoman.translation.service.translated_text import TranslatedText
 
 _MOST_WORK = 1_000_000

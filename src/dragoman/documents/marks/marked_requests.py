@@ -9,11 +9,11 @@ from functools import partial
 from dragoman.core.errors import DataError
 from dragoman.documents.marks.learned_places import tag_spans
 from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.text.terms.copied_text import is_protected
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import TextRequest, TextService
 from dragoman.translation.service.offloading import aside
-from dragoman.translation.service.placeholders import is_protected
 from dragoman.translation.service.translated_text import Detection
 
 _JUDGED = 2000

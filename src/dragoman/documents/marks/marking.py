@@ -13,7 +13,7 @@ from typing_extensions import override
 from dragoman.core.unseen import DIRECTION, with_direction, without_unseen
 from dragoman.documents.marks.marked_text import Mark, MarkedText
 from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
-from dragoman.translation.service.placeholders import protected
+from dragoman.text.terms.copied_text import protected
 
 _LONGEST_ATOM = 100
 """Characters.  What is longer is no word of a sentence, and would be no help in translating it."""

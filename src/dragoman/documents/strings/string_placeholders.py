@@ -14,9 +14,9 @@ from dragoman.documents.marks.marked_text import MOST_MARKS
 from dragoman.documents.strings.string_syntax import ANY, Numbering, StringSyntax
 from dragoman.text.percent_notations import CONVERSION, INTEGER, NUMBERED, POSITIONAL, STANDALONE
 from dragoman.text.placeholder_notations import PERCENT, notation_pattern
+from dragoman.text.terms.copied_text import PROTECTED_PATTERNS
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.word_edges import Span
-from dragoman.translation.service.placeholders import PROTECTED_PATTERNS
 
 _ENTITY = r"&(?!(?:amp|lt|gt);)(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);"
 _HINT = re.compile(r"[%{$@`&:\[/\\#!_~*]|www\.", re.IGNORECASE)

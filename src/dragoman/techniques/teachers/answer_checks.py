@@ -13,7 +13,7 @@ from dragoman.evaluation.languages import (
     ExpectedLanguage,
     why_not_judged,
 )
-from dragoman.translation.service.placeholders import is_intact
+from dragoman.text.terms.copied_text import is_intact
 
 Problem = Literal[
     "missing", "refused", "cut off", "explanation", "placeholders", "length", "language"

@@ -47,6 +47,8 @@ class LineDemands:
     """The normalised text of the line, and what its translation is to begin with."""
     protects: frozenset[ProtectedKind] = frozenset()
     """The sets of which a translation may have no more than the text."""
+    is_copied: bool = False
+    """Whether the text has nothing to translate, so that it is its own translation."""
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.codes)

@@ -17,10 +17,10 @@ from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
+from dragoman.text.terms.copied_text import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.line_demands import USUAL
 from dragoman.translation.service.interface import Pairing
-from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from dragoman.text.inline_tags import TagSpan
 from dragoman.text.language_codes import base_language
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import SplitMode, TextSpan, split_text
+from dragoman.text.terms.copied_text import is_copied
 from dragoman.translation.service.interface import Pairing, TextRequest
-from dragoman.translation.service.placeholders import is_copied
 from dragoman.translation.service.translated_text import (
     Detection,
     MarkPlace,

@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from dragoman.text.inline_tags import PlacedTag, numbered, read_tags
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
+from dragoman.text.terms.copied_text import is_copied, is_intact, protected
 from dragoman.text.terms.glossary import Glossary, Match
 from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.outputs import Translation
@@ -21,7 +22,6 @@ from dragoman.translation.service.direction_table import Leg
 from dragoman.translation.service.interface import RefusedError, TextRequest
 from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.offloading import aside
-from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 from dragoman.translation.service.translated_text import Link, MarkPlace, Rendering, TokenScore
 

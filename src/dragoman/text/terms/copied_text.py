@@ -25,6 +25,21 @@ _PATH = (
 PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH)
 """Further patterns of copied text: code and names of files."""
 
+_CODES = re.compile(
+    # Versions; numbers in hexadecimal, as of commits and colours; UUIDs; SHA-256, CVE-2024-1;
+    # utf8mb4 and x86_64; options of commands.
+    r"[vV]\d+(?:\.\d+)*(?:[-.+~]?[A-Za-z]+\d*)*|\d+(?:\.\d+){2,}(?:[-.+~]?[A-Za-z]+\d*)*"
+    r"|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|(?=[A-F]*\d)(?=\d*[A-F])[0-9A-F]{7,}"
+    r"|0x[0-9A-Fa-f]+|#(?:[0-9A-Fa-f]{2}){3,4}|#(?=[A-Fa-f]*\d)[0-9A-Fa-f]{3}"
+    r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+    r"|(?=[A-Z_-]*\d)[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+"
+    r"|[A-Za-z]+\d+[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*|[A-Za-z]+\d+_[A-Za-z0-9_]+"
+    r"|--[a-z][\w-]*",
+    re.ASCII,
+)
+"""Whole words that no language has, as they are in every one."""
+_PUNCTUATION = " .,;:!?()[]\"'“”‘’…"
+
 _TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PROTECTED_PATTERNS)
 _HINT = re.compile(r"[%{$<&@`]|\[[X\[%]|://|www\.|/\S+/|\./|:\\", re.IGNORECASE)
 """A fast test for texts that may have something to protect; nearly all texts have nothing."""
@@ -60,13 +75,15 @@ def _is_stray(text: str) -> bool:
 
 
 def is_copied(text: str) -> bool:
-    """Whether a normalised text has no letters outside protected strings to translate."""
-    end = 0
+    """Whether a normalised text has nothing to translate: no letters but in codes to copy."""
+    rest, end = "", 0
     for start, stop in protected(text):
-        if any(map(str.isalpha, text[end:start])):
-            return False
-        end = stop
-    return not any(map(str.isalpha, text[end:]))
+        rest, end = f"{rest}{text[end:start]} ", stop
+    rest += text[end:]
+    if not any(map(str.isalpha, rest)):
+        return True
+    words = filter(None, (word.strip(_PUNCTUATION) for word in rest.split()))
+    return not any(any(map(str.isalpha, word)) and not _CODES.fullmatch(word) for word in words)
 
 
 def is_intact(text: str, translation: str) -> bool:
