@@ -61,6 +61,13 @@ def layouts() -> dict[str, dict[str, str]]:
     def java(strings: Mapping[str, str]) -> str:
         return "".join(f"k{at} = {text}\n" for at, text in enumerate(strings.values()))
 
+    def resx(strings: Mapping[str, str]) -> str:
+        lines = [
+            f'<data name="k{at}" xml:space="preserve"><value>{text}</value></data>'
+            for at, text in enumerate(strings.values())
+        ]
+        return f"<root>{''.join(lines)}</root>"
+
     def rails(language: str, strings: Mapping[str, str]) -> str:
         lines = [f"  k{at}: {json.dumps(text)}\n" for at, text in enumerate(strings.values())]
         return f"{language}:\n" + "".join(lines)
@@ -109,13 +116,18 @@ def layouts() -> dict[str, dict[str, str]]:
             "src/main/resources/messages.properties": java(english),
             "src/main/resources/messages_de.properties": java(german),
         },
+        "resx-files": {
+            "Properties/Resources.resx": resx(english),
+            "Properties/Resources.de.resx": resx(german),
+        },
         "xcstrings-files": {"App/Localizable.xcstrings": catalogue_of_xcode},
         "xliff-files": {
             "i18n/messages.de.xlf": "<xliff version='1.2'><file source-language='en'><body>"
             f"{units}</body></file></xliff>",
         },
         "tmx-files": {
-            "memory/all.tmx": f"<tmx version='1.4'><header srclang='en'/><body>{memory}</body></tmx>"
+            "memory/all.tmx": "<tmx version='1.4'><header srclang='en'/><body>"
+            f"{memory}</body></tmx>"
         },
         "tsv-files": {
             "all.tsv": "en\tde\n" + "".join(f"{s}\t{t}\n" for s, t in STRINGS.items()),

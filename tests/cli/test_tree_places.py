@@ -25,6 +25,7 @@ WRITTEN = {
     "yaml-files": "config/locales/fr.yml",
     "android-files": "res/values-fr/strings.xml",
     "apple-files": "App/fr.lproj/Main.strings",
+    "resx-files": "Properties/Resources.fr.resx",
     "properties-files": "src/main/resources/messages_fr.properties",
 }
 
@@ -89,6 +90,7 @@ def test_the_missing_language_goes_where_the_project_keeps_it(
         ("yaml-files", "fr:\n  k1: Enregistrer\n"),
         ("android-files", "<resources><string name='k1'>Enregistrer</string></resources>"),
         ("apple-files", '"k1" = "Enregistrer";'),
+        ("resx-files", "<root><data name='k1'><value>Enregistrer</value></data></root>"),
         ("properties-files", "k1 : Enregistrer\nk2=\n"),
         ("po-files", catalogue({"Save file": "Enregistrer", "Open": "", "Close": ""})),
     ],

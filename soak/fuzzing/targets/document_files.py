@@ -89,6 +89,7 @@ _TMX = (
     "</seg></tuv></tu></body></tmx>",
 )
 _ANDROID = '<resources><string name="a">', "</string></resources>"
+_RESX = '<root><data name="a"><value>', "</value></data></root>"
 _CDATA = '<resources><string name="a"><![CDATA[', "]]></string></resources>"
 _CUE = "00:00:01,000 --> 00:00:02,000\n"
 _PO = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "'
@@ -177,6 +178,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         "texts.xcstrings",
         words='{ } " : "stringUnit" "variations" "plural" "value" "state" "new" %lld %#@n@',
         bombs=(json_bombs(), within('{"sourceLanguage": "en", "strings": {"', '": {}}}')),
+    ),
+    "resx": lambda: _kind(
+        "texts.resx",
+        words="<data> <value> </value> <comment> {0} &lt;b&gt; <![CDATA[ name='a'",
+        bombs=(xml_bombs(), within(*_RESX)),
     ),
     "properties": lambda: _kind(
         "texts.properties",

@@ -100,6 +100,11 @@ CASES = [
         lambda content: str(plistlib.loads(content.encode())["a"]["b"]),
     ),
     Case(
+        "a.resx",
+        lambda text: f'<root><data name="a"><value>{xml(text)}</value></data></root>',
+        lambda content: found_text(content, "data/value"),
+    ),
+    Case(
         "a.properties",
         lambda text: javaproperties.dumps({"a": text}, timestamp=False),
         lambda content: str(javaproperties.loads(content)["a"]),
@@ -137,7 +142,7 @@ def test_placeholders_come_out_as_they_went_in(case: Case, parts: list[str], by:
 
 WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings")
 """Formats that have translations beside the source, or none."""
-IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.xml")
+IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.resx", "a.xml")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +160,7 @@ IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.
         ("a.strings", "\ufeff/* nothing */".encode("utf-16-le")),
         ("a.stringsdict", b"<plist ><dict/></plist>"),
         ("a.xcstrings", b'{"sourceLanguage" : "en","strings":{"":{ }, "%@" :{}}}'),
+        ("a.resx", b"<root ><data name='a' type='x'><value>A b</value></data></root>\r\n"),
         ("a.properties", b"# nothing\r\n\xfc = 12\n ! \xfc\n"),
     ],
 )

@@ -21,6 +21,7 @@ from dragoman.text.string_files.apple_entries import apple_entries, apple_plural
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import KeyedString
 from dragoman.text.string_files.properties_entries import properties_entries
+from dragoman.text.string_files.resx_entries import resx_entries
 from dragoman.text.string_files.yaml_entries import yaml_entries
 
 Reader = Callable[[bytes], list[KeyedString]]
@@ -138,6 +139,12 @@ def test_text_of_android(text: str) -> None:
         ("a.json", json_entries, '{"a": "It \\"is\\" {n}", "b": {"c": ["One day", "x\\ny z"]}}'),
         ("a.yml", yaml_entries, "en:\n  a: 'It''s new'\n  b: |\n    two\n    lines\n"),
         ("a.properties", properties_entries, "a = It is \\\n  new\nb: One day\\u00e9\n"),
+        (
+            "a.resx",
+            resx_entries,
+            "<root><data name='a'><value>It &lt;is&gt;\n new</value></data>"
+            "<data name='b' type='x'><value>no</value></data></root>",
+        ),
         ("a.strings", apple_entries, '"a" = "Say \\"hello\\" now\\n";'),
     ],
 )
@@ -159,6 +166,10 @@ def test_strings_are_those_that_documents_translate(name: str, reader: Reader, t
         (apple_entries, "bplist00", "binary"),
         (properties_entries, "a = b\nc = \\u00g0", r"line 2: \\u without four"),
         (properties_entries, "a = b\n\\ud83d = c", "line 2: half of a surrogate pair"),
+        (resx_entries, "<root>\n<a></root>", "line 2"),
+        (resx_entries, "<resources/>", "begins with <resources>"),
+        (resx_entries, '<!DOCTYPE r [<!ENTITY a "b">]><root/>', "entities"),
+        (resx_entries, '<?xml version="1.0" encoding="x-no"?><root/>', "encoding"),
         (properties_entries, "a = b\0", "null characters"),
         (apple_entries, 'a = "b";\n/* never', "line 2: a comment has no end"),
         (apple_entries, 'a = "\\Ud800";', "line 1: half of a surrogate pair"),

@@ -22,6 +22,7 @@ from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.properties_files import PropertiesFile
+from dragoman.documents.filetypes.resx_files import ResxFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile
@@ -60,6 +61,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     StringsdictFile(),
     XcstringsFile(),
     PropertiesFile(),
+    ResxFile(),
 )
 """The formats that come with Dragoman."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.element_text import element_text, element_writing
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
@@ -17,7 +17,6 @@ from dragoman.documents.filetypes.spliced_document import (
     space_before,
 )
 from dragoman.documents.marks.marked_text import escaped
-from dragoman.documents.strings.inline_codes import as_section, section_text
 from dragoman.documents.strings.plural_rules import CATEGORIES, translated_forms
 from dragoman.documents.strings.string_syntax import APPLE
 from dragoman.documents.strings.string_values import PlainValue
@@ -67,7 +66,7 @@ class StringsdictFile(DocumentFormat):
         waiting = [child for child in root.children if child.name == "dict"]
         while waiting:
             members = _members(text, waiting.pop())
-            if _text(members.get("NSStringFormatSpecTypeKey")) == _RULE:
+            if element_text(members.get("NSStringFormatSpecTypeKey")) == _RULE:
                 slots += _plural(text, members, languages.target)
                 continue
             for name, element in members.items():
@@ -76,8 +75,10 @@ class StringsdictFile(DocumentFormat):
                 elif (
                     element.name == "string" and name not in PLURAL_SETTINGS and not element.is_tag
                 ):
-                    value = PlainValue(_content(element), None, APPLE)
-                    slots.append(replacement(element.inner, element.end, value, _writing(element)))
+                    value = PlainValue(element_text(element), None, APPLE)
+                    slots.append(
+                        replacement(element.inner, element.end, value, element_writing(element))
+                    )
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
 
@@ -95,7 +96,7 @@ def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
     key: str | None = None
     for child in element.children:
         if child.name == "key":
-            key = _content(child)
+            key = element_text(child)
             if key in members:
                 raise DataError(
                     f"the key {key[:80]!r} occurs twice, again at line "
@@ -107,28 +108,10 @@ def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
     return members
 
 
-def _content(element: XmlElement) -> str:
-    """The text of an element, without comments in it."""
-    return "".join(
-        html.unescape(token.raw) if token.kind == "text" else section_text(token) or ""
-        for token in element.tokens
-    )
-
-
-def _writing(element: XmlElement) -> Callable[[str], str]:
-    """How the text of an element is written: as a section, if it was one."""
-    parts = [token for token in element.tokens if not token.raw.isspace()]
-    return as_section if len(parts) == 1 and section_text(parts[0]) is not None else escaped
-
-
-def _text(element: XmlElement | None) -> str:
-    return "" if element is None else _content(element)
-
-
 def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[Slot]:
     """Forms of the target language.  Others are removed, except the form for zero."""
     forms = {name: members[name] for name in CATEGORIES if name in members}
-    given = {name: _content(one) for name, one in forms.items()}
+    given = {name: element_text(one) for name, one in forms.items()}
     if "other" not in given:
         return
     other = forms["other"]
@@ -138,7 +121,7 @@ def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[
     keys = {name: _key_before(text, forms[name]) for name in forms}
     for name, element in forms.items():
         if name in wanted:
-            writing = _writing(element)
+            writing = element_writing(element)
             yield replacement(element.inner, element.end, wanted[name], writing, given[name])
         else:
             start, _ = keys[name]

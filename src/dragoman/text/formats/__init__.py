@@ -41,6 +41,7 @@ from dragoman.text.formats.projects.string_projects import (
     JsonProject,
     PlainProject,
     PropertiesProject,
+    ResxProject,
     YamlProject,
 )
 from dragoman.text.formats.sgm import Sgm
@@ -88,6 +89,7 @@ FORMATS: dict[str, Format] = {
         AndroidProject(),
         AppleProject(),
         PropertiesProject(),
+        ResxProject(),
         XcstringsProject(),
         XliffProject(),
         TmxProject(),

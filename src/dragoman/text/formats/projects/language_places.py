@@ -84,17 +84,17 @@ def apple_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
         yield _place(path.parts, len(path.parts) - 2, f"{LANGUAGE}.lproj", language)
 
 
-def java_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
+def bundle_places(path: PurePosixPath, sign: str) -> Iterator[LanguagePlace]:
     """The language at the end of a file's name, ``messages_pt_BR.properties``, or of a folder.
 
-    ``messages.properties`` is the default.  Of readings that share as many languages, it comes
-    before that of a folder further up, such as ``io`` in the name of a package.
+    ``messages.properties`` is the default; the sign is ``_`` there.  Of readings that share as many
+    languages, it comes before that of a folder further up, such as ``io`` in the name of a package.
     """
     folders, in_name = folder_places(path), list(name_places(path))
     before = len(folders) - is_language(path.parent.name)
     yield from folders[:before]
     if not in_name:
-        template = path.with_name(f"{path.stem}_{LANGUAGE}{path.suffix}")
+        template = path.with_name(f"{path.stem}{sign}{LANGUAGE}{path.suffix}")
         yield LanguagePlace(str(template), DEFAULT)
     yield from folders[before:]
     yield from in_name

@@ -18,7 +18,7 @@ from dragoman.text.formats.projects.language_places import (
     Placing,
     android_places,
     apple_places,
-    java_places,
+    bundle_places,
     suffix_places,
 )
 from dragoman.text.formats.projects.project_folder import (
@@ -33,6 +33,7 @@ from dragoman.text.string_files.apple_entries import apple_entries, apple_plural
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import Key, KeyedString
 from dragoman.text.string_files.properties_entries import properties_entries
+from dragoman.text.string_files.resx_entries import resx_entries
 
 _BUNDLE = re.compile(
     r"(?:messages?|bundle|resources?|strings|labels|texts?|i18n|translations?|language)\Z",
@@ -157,7 +158,7 @@ class PropertiesProject(KeyedFiles):
 
     @override
     def places(self, path: PurePosixPath) -> Iterable[LanguagePlace]:
-        return java_places(path)
+        return bundle_places(path, "_")
 
     @override
     def placing(self, folder: Path) -> Placing:
@@ -171,6 +172,23 @@ class PropertiesProject(KeyedFiles):
     def spelt(self, language: str, others: Iterable[str]) -> str:
         spelt = [one for one in others if "-" in one or "_" in one]
         return super().spelt(language, spelt or ["_"])
+
+
+class ResxProject(KeyedFiles):
+    """Resources of .NET programs."""
+
+    name = "resx-files"
+    title = ".NET resources"
+    examples = "Resources.LANGUAGE.resx, Strings/LANGUAGE/Resources.resw"
+    readers: ClassVar = {".resx": resx_entries, ".resw": resx_entries}
+
+    @override
+    def places(self, path: PurePosixPath) -> Iterable[LanguagePlace]:
+        return bundle_places(path, ".")
+
+    @override
+    def spelt(self, language: str, others: Iterable[str]) -> str:
+        return language.replace("_", "-")
 
 
 class PlainProject(PlacedFiles):
