@@ -27,13 +27,14 @@ PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH)
 
 _CODES = re.compile(
     # Versions; numbers in hexadecimal, as of commits and colours; UUIDs; SHA-256, CVE-2024-1;
-    # utf8mb4 and x86_64; options of commands.
+    # utf8mb4, x86_64, IPv4 and mp3; names in programs and of products; options of commands.
     r"[vV]\d+(?:\.\d+)*(?:[-.+~]?[A-Za-z]+\d*)*|\d+(?:\.\d+){2,}(?:[-.+~]?[A-Za-z]+\d*)*"
     r"|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|(?=[A-F]*\d)(?=\d*[A-F])[0-9A-F]{7,}"
     r"|0x[0-9A-Fa-f]+|#(?:[0-9A-Fa-f]{2}){3,4}|#(?=[A-Fa-f]*\d)[0-9A-Fa-f]{3}"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
     r"|(?=[A-Z_-]*\d)[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+"
     r"|[A-Za-z]+\d+[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*|[A-Za-z]+\d+_[A-Za-z0-9_]+"
+    r"|(?=[A-Z]*[a-z])[A-Za-z]{1,3}\d+|[A-Za-z]\w*_\w+|[A-Z]?[a-z]+(?:[A-Z][a-z0-9]*)+"
     r"|--[a-z][\w-]*",
     re.ASCII,
 )
