@@ -177,5 +177,8 @@ def test_every_list_may_be_separated_by_commas_or_given_one_by_one() -> None:
             context = click.Command("any", params=[option]).make_context("any", arguments)
             found = [*map(str, context.params[option.name or ""])]
             assert found == (values if given else []), (command, flag)
+    # Files, whose names may have commas.
+    files = {f"{command} {one.opts[0]}" for command, one in walked(commands) if one.multiple}
+    assert {"translate --glossary", "translate --keep", "check --glossary"} <= files
     assert {"translate --protect", "tune --protect", "evaluate --among"} <= names
     assert {"evaluate --bounds", "classify --py3langid", "import --languages"} <= names

@@ -30,7 +30,7 @@ def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:
         (Path("/srv/de-en"),),
     ]
     assert read.systems[2].terms is not None
-    assert read.systems[2].terms.glossary == tmp_path / "terms.tsv"
+    assert read.systems[2].terms.glossary == (tmp_path / "terms.tsv",)
     assert (read.port, read.limits.items, read.limits.seconds) == (80, 7, 3)
 
 

@@ -220,3 +220,16 @@ def test_copies_go_through_a_pivot_and_stay_in_their_places(models: list[Path]) 
         found = translator.translate(lines, buffer_lines=size)
         assert found[1::3] == ["2048", "{name}"] and found[3] == ""
         assert [found[0], found[2]] == translator.translate(["open", "the door"])
+
+
+def test_several_glossaries_hold_and_the_first_decides(models: list[Path], tmp_path: Path) -> None:
+    one, other = tmp_path / "one.tsv", tmp_path / "other, more.tsv"
+    one.write_text("door\topen\n", encoding="utf-8")
+    other.write_text("door\ttwelve\nof\t7\n", encoding="utf-8")
+    translator = Translator.load(models[0], terms={"glossary": [one, other]})
+    assert [one.name for one in translator.glossaries] == [str(one), str(other)]
+    ((found, *_),) = translator.translate_nbest(["the door of"])
+    assert found.missing == () and "open" in found.text and "7" in found.text
+    for single in (one, str(one), [one]):
+        assert len(Translator.load(models[0], terms={"glossary": single}).glossaries) == 1
+    assert not Translator.load(models[0], terms={"glossary": None}).glossaries

@@ -277,7 +277,9 @@ class TestResuming:
 
         def again(text: str, file: Path = file) -> SyntheticCorpus:
             file.write_text(text)
-            terms = TermsConfig(glossary=file) if name == "glossary" else TermsConfig(keep=(file,))
+            terms = (
+                TermsConfig(glossary=(file,)) if name == "glossary" else TermsConfig(keep=(file,))
+            )
             system = TranslationSystem(models=(model,), device="cpu", terms=terms)
             return translate_corpus(system, lines(4), tmp_path / "made", known="source")
 

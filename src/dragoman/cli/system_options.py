@@ -66,8 +66,9 @@ described_without_workers = declare.Options(
             on such text; or both.  [default: hard]
         --prefix TEXT -> prefix
             Force every translation to begin with TEXT.
-        --glossary FILE: PATH -> terms.glossary
+        --glossary FILE...: PATH -> terms.glossary
             Translate terms as FILE says: term, tab, translation (several separated by |); or TBX.
+            May be repeated; the first that has a term decides.
         --keep FILE...: PATH -> terms.keep
             Copy the names in FILE, one per line, unchanged; may be repeated.
         --keep-pattern REGEX... as keep_patterns -> terms.keep_patterns

@@ -91,7 +91,7 @@ class Relocation:
                 values = self._within(member, values)
         elif origin in (tuple, list) and isinstance(values, list):
             values = [self._within(arguments[0], item) for item in values]
-        elif origin in (tuple, list) and isinstance(values, dict):  # a section alone, for a list
+        elif origin in (tuple, list) and isinstance(values, (dict, str)):  # alone, for a list
             values = self._within(arguments[0], values)
         elif origin is dict and isinstance(values, dict):
             values = {key: self._within(arguments[1], item) for key, item in values.items()}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from dragoman.core.config import Config
 from dragoman.text.terms.terminology import ProtectedKind
@@ -52,13 +52,21 @@ class PivotConfig(Config):
     """Hypotheses that are translated on; the beam is at least as wide, unless `search` has one."""
 
 
+def _as_several(given: object) -> object:
+    """A list of files, of which there may be one alone, or none."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, (str, Path)) else given
+
+
 class TermsConfig(Config):
     """What translations must contain; see docs/glossaries.md."""
 
-    glossary: Path | None = None
-    """Terms and their translations: a table separated by tabs, or TBX."""
+    glossary: Annotated[tuple[Path, ...], BeforeValidator(_as_several)] = ()
+    """Terms and their translations: a table separated by tabs, or TBX; or a list of several, of
+    which the first that has a term decides."""
     mode: GlossaryMode = "hard"
-    """How the terms of the glossary are brought about: `hard` by constraints on the search,
+    """How the terms of the glossaries are brought about: `hard` by constraints on the search,
     `learned` by annotating them in the source, for models that were trained so, or `both`."""
     keep: tuple[Path, ...] = ()
     """Files of names and other terms that are not translated, one in each line."""
@@ -72,13 +80,13 @@ class TermsConfig(Config):
 
     def conflicts(self) -> Iterator[str]:
         """A mode of no glossary."""
-        if self.glossary is None:
+        if not self.glossary:
             yield from self.unread("without a glossary", "mode")
 
     @property
     def insists(self) -> bool:
         """Whether something is demanded that is not protected by default."""
-        hard = self.glossary is not None and self.mode != "learned"
+        hard = bool(self.glossary) and self.mode != "learned"
         return hard or bool(self.keep or self.keep_patterns or self.protect)
 
 

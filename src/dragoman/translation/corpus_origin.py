@@ -78,8 +78,10 @@ def _files_of(system: TranslationSystem, described: Mapping[str, Any]) -> dict[s
         found["adapter"] = content_digest(read_adapter(system.adapter).path)
     if (terms := system.terms) is not None:
         found["terms"] = dict(described["terms"])
-        if terms.glossary is not None:
-            found["terms"]["glossary"] = content_digest(terms.glossary)
+        if terms.glossary:
+            digests = [content_digest(file) for file in terms.glossary]
+            # One was no list in earlier versions, whose corpora go on.
+            found["terms"]["glossary"] = digests if len(digests) > 1 else digests[0]
         if terms.keep:
             found["terms"]["keep"] = [content_digest(file) for file in terms.keep]
     return found

@@ -251,8 +251,9 @@ def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Termino
     """
     config = system.terms or TermsConfig()
     glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
-    if config.glossary is not None and config.mode != "learned":
-        glossaries.append(Glossary.read(config.glossary, languages_of(system, legs)))
+    if config.mode != "learned":
+        languages = languages_of(system, legs)
+        glossaries += [Glossary.read(path, languages) for path in config.glossary]
     protect = config.protect
     if protect is None:
         protect = USUAL if all(map(_spells_words, legs)) else ()
@@ -295,7 +296,7 @@ def changed_search(
 def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermAnnotator | None:
     """The annotator of terms in sources, as in training, if the system uses one."""
     terms = system.terms
-    if terms is None or terms.glossary is None or terms.mode == "hard":
+    if terms is None or not terms.glossary or terms.mode == "hard":
         return None
     config = models[0].config
     method = config.term_annotation
@@ -313,8 +314,9 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
             )
     assert method is not None, "there is a model, and it has one"
     asked = system.source_language, system.target_language
-    glossary = Glossary.read(terms.glossary, only_languages(config, config, *asked))
-    return TermAnnotator(glossary, method)
+    languages = only_languages(config, config, *asked)
+    glossaries = [Glossary.read(path, languages) for path in terms.glossary]
+    return TermAnnotator(glossaries[0].beside(glossaries[1:]), method)
 
 
 def _shortlist(

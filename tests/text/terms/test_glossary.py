@@ -310,3 +310,10 @@ def test_matching_finds_what_looking_everywhere_finds(sources: list[str], text: 
     }
     candidates = {(match.term.source, match.start) for match in glossary.candidates(text)}
     assert candidates == expected
+
+
+def test_of_several_glossaries_the_first_that_has_a_term_decides() -> None:
+    first, second = Glossary.of({"Door": "Tür"}), Glossary.of({"door": "Tor", "key": "Schlüssel"})
+    joined = first.beside([second, Glossary.of({"key": "Taste", "UI": "Oberfläche"})])
+    found = {match.term.source: match.term.targets for match in joined.matches("door key UI")}
+    assert found == {"Door": ("Tür",), "key": ("Schlüssel",), "UI": ("Oberfläche",)}

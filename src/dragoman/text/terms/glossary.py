@@ -74,6 +74,13 @@ class Glossary:
             for source, found in targets.items()
         )
 
+    def beside(self, others: Iterable[Glossary]) -> Glossary:
+        """One glossary of this and others; the first that has a term decides."""
+        terms: dict[tuple[str, bool], Term] = {}
+        for one in (self, *others):
+            terms = {**one._by_source, **terms}
+        return Glossary(terms.values(), self.name, self._unit)
+
     def __len__(self) -> int:
         return len(self.terms)
 

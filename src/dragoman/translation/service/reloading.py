@@ -111,7 +111,7 @@ def _files(system: TranslationSystem) -> Iterator[Path]:
                 if name in MODEL_FILES and name != CONVERTED_DIRECTORY:
                     yield folder / name
     terms = system.terms
-    others = [system.adapter, *((terms.glossary, *terms.keep) if terms else ())]
+    others = [system.adapter, *((*terms.glossary, *terms.keep) if terms else ())]
     others += [one for one in (system.confidence, system.shortlist) if isinstance(one, Path)]
     for one in others:
         if one is not None:
