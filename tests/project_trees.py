@@ -125,6 +125,12 @@ def layouts() -> dict[str, dict[str, str]]:
             "i18n/messages.de.xlf": "<xliff version='1.2'><file source-language='en'><body>"
             f"{units}</body></file></xliff>",
         },
+        "qt-files": {
+            "src/main.ts": "export const a = 1;\n",
+            "translations/app_de.ts": "<!DOCTYPE TS><TS version='2.1'><context>"
+            f"{units.replace('trans-unit', 'message').replace('target', 'translation')}"
+            "</context></TS>",
+        },
         "tmx-files": {
             "memory/all.tmx": "<tmx version='1.4'><header srclang='en'/><body>"
             f"{memory}</body></tmx>"

@@ -118,11 +118,19 @@ def xliff(head: str, units: str = UNITS) -> str:
     return f"<xliff version='1.2'><file {head}><body>{units}</body></file></xliff>"
 
 
+QT = (
+    "<TS version='2.1' sourcelanguage='en'><context>"
+    f"{UNITS.replace('trans-unit', 'message')}</context></TS>"
+)
+
+
 @pytest.mark.parametrize(
     ("files", "written"),
     [
         (layouts()["tmx-files"], "memory/all.tmx"),
         (layouts()["xcstrings-files"], "App/Localizable.xcstrings"),
+        ({"a_fr.ts": QT}, "a_fr.ts"),
+        ({"src/a.ts": "let a = 1;", "a_de.ts": QT, "a.ts": QT}, "a.fr.ts"),
         ({"fr/a.xlf": xliff("source-language='en'")}, "fr/a.xlf"),
         ({"a.xlf": xliff("source-language='en' target-language='fr'")}, "a.xlf"),
         ({"a.xlf": xliff("source-language='en'")}, "a.fr.xlf"),
@@ -147,7 +155,7 @@ def test_files_of_both_languages(
 ) -> None:
     folder = write_tree(tmp_path, files)
     suffix = Path(written).suffix.removeprefix(".")
-    form = f"{suffix.replace('xlf', 'xliff')}-files"
+    form = f"{ {'xlf': 'xliff', 'ts': 'qt'}.get(suffix, suffix) }-files"
     outcome = call("translate", model, "--tree", folder, "--to", "fr")
     assert outcome.code == 0, outcome.err
     part = CorpusPart(

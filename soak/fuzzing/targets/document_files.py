@@ -90,6 +90,7 @@ _TMX = (
 )
 _ANDROID = '<resources><string name="a">', "</string></resources>"
 _RESX = '<root><data name="a"><value>', "</value></data></root>"
+_QT = "<TS><message><source>", "</source></message></TS>"
 _CDATA = '<resources><string name="a"><![CDATA[', "]]></string></resources>"
 _CUE = "00:00:01,000 --> 00:00:02,000\n"
 _PO = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "'
@@ -183,6 +184,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         "texts.resx",
         words="<data> <value> </value> <comment> {0} &lt;b&gt; <![CDATA[ name='a'",
         bombs=(xml_bombs(), within(*_RESX)),
+    ),
+    "qt-file": lambda: _kind(
+        "texts.ts",
+        words="<message> <source> <translation/> <numerusform> numerus='yes' %n %1 &amp;F",
+        bombs=(xml_bombs(), within(*_QT)),
     ),
     "properties": lambda: _kind(
         "texts.properties",

@@ -151,6 +151,13 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
     ),
+    "qt": _target(
+        "qt",
+        partial(_format, ".ts", ("en", "de")),
+        [seed("texts.ts")],
+        as_files("a.ts", xml_bombs()),
+        (*_XML_TOKENS, *tokens("<message> <source> <translation> <numerusform>")),
+    ),
     "xcstrings": _target(
         "xcstrings",
         partial(_format, ".xcstrings", ("en", "de")),

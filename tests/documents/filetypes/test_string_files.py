@@ -105,6 +105,11 @@ CASES = [
         lambda content: found_text(content, "data/value"),
     ),
     Case(
+        "a.ts",
+        lambda text: f"<TS><message><source>{xml(text)}</source></message></TS>",
+        lambda content: found_text(content, "message/translation"),
+    ),
+    Case(
         "a.properties",
         lambda text: javaproperties.dumps({"a": text}, timestamp=False),
         lambda content: str(javaproperties.loads(content)["a"]),
@@ -140,7 +145,7 @@ def test_placeholders_come_out_as_they_went_in(case: Case, parts: list[str], by:
         assert translated(case.name, case.write(source), by=str) == case.write(source)
 
 
-WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings")
+WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings", "a.ts")
 """Formats that have translations beside the source, or none."""
 IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.resx", "a.xml")
 
@@ -161,6 +166,7 @@ IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.
         ("a.stringsdict", b"<plist ><dict/></plist>"),
         ("a.xcstrings", b'{"sourceLanguage" : "en","strings":{"":{ }, "%@" :{}}}'),
         ("a.resx", b"<root ><data name='a' type='x'><value>A b</value></data></root>\r\n"),
+        ("a.ts", b"<!DOCTYPE TS><TS ><context/></TS>\r\n"),
         ("a.properties", b"# nothing\r\n\xfc = 12\n ! \xfc\n"),
     ],
 )

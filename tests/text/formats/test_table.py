@@ -41,7 +41,7 @@ def test_names_and_suffixes_are_of_one_format_each() -> None:
         form.suffixes for form in FORMATS.values() for _ in form.suffixes
     ]
     assert file_formats() == [
-        *("tsv", "jsonl", "tmx", "po", "xliff", "xcstrings", "trees", "wmt-xml")
+        *("tsv", "jsonl", "tmx", "po", "xliff", "xcstrings", "qt", "trees", "wmt-xml")
     ]
 
 

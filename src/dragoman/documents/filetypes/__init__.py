@@ -22,6 +22,7 @@ from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.properties_files import PropertiesFile
+from dragoman.documents.filetypes.qt_files import QtFile
 from dragoman.documents.filetypes.resx_files import ResxFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
@@ -62,6 +63,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     XcstringsFile(),
     PropertiesFile(),
     ResxFile(),
+    QtFile(),
 )
 """The formats that come with Dragoman."""
 

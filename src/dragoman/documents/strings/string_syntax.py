@@ -40,6 +40,7 @@ JAVA = StringSyntax(
     frozenset(["java", "printf"]), without=frozenset(["escapes", "swift"]), numbering="printf"
 )
 APPLE = StringSyntax(frozenset(["objc"]), numbering="printf")
+QT = _syntax("qt")
 
 _FLAGS = {
     "c-format": _syntax("printf", numbering="printf"),

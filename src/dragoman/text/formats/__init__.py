@@ -28,6 +28,7 @@ from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po
 from dragoman.text.formats.projects.bilingual_projects import (
     JsonlProject,
+    QtProject,
     TmxProject,
     TsvProject,
     XcstringsProject,
@@ -44,6 +45,7 @@ from dragoman.text.formats.projects.string_projects import (
     ResxProject,
     YamlProject,
 )
+from dragoman.text.formats.qt import Qt
 from dragoman.text.formats.sgm import Sgm
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.trees import Trees
@@ -80,6 +82,7 @@ FORMATS: dict[str, Format] = {
         Po(),
         Xliff(),
         Xcstrings(),
+        Qt(),
         Trees(),
         Sgm(),
         WmtXml(),
@@ -92,6 +95,7 @@ FORMATS: dict[str, Format] = {
         ResxProject(),
         XcstringsProject(),
         XliffProject(),
+        QtProject(),
         TmxProject(),
         TsvProject(),
         JsonlProject(),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from dragoman.core.errors import DataError
+from typing_extensions import override
+
 from dragoman.core.unseen import is_unseen
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
-from dragoman.text.formats.interface import Format, Sides
-from dragoman.text.pairs import Pair
+from dragoman.text.formats.bilingual import (
+    BilingualFormat,
+    BilingualUnit,
+    IsWanted,
+    StatedLanguages,
+)
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.xml_parts import each_part, local, text_within
 
@@ -33,75 +38,36 @@ _INDENTED = re.compile(r"\n[ \t]+\S")
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PLACEHOLDERS = Terminology(protect=("placeholders",))
 
-StatedLanguages = tuple[str | None, str | None]
-"""The languages that a part states for its sources and its targets."""
-IsWanted = Callable[[str | None, str | None], bool]
 
+class Xliff(BilingualFormat):
+    """Segments with their translations; version 1.2 or 2.x.
 
-class Xliff(Format):
-    """Segments with their translations; version 1.2 or 2.x."""
+    Targets are skipped if they are missing or empty, or if their state is not translated (``new``,
+    ``needs-translation``, ``initial``) or, unless asked for, not reviewed
+    (``needs-review-translation``, like fuzzy messages of PO).  Inline codes are dropped without
+    joining words, except for placeholders, which are text, and line breaks. The content of ``g``,
+    ``pc`` and ``mrk`` is text.  A document type is refused.
+    """
 
     name = "xliff"
     suffixes = (".xlf", ".xliff")
-    counts = "unit"
+    remedy = (
+        f"fill the targets, and give those in the state {UNREVIEWED} another one once they are "
+        "reviewed"
+    )
 
-    has_states = True
+    @override
+    def units(self, path: Path, is_wanted: IsWanted) -> Iterator[BilingualUnit]:
+        return _units(path, is_wanted)
 
-    def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
-        """Pairs of segments and their targets.
-
-        Targets are skipped if they are missing or empty, or if their state is not translated
-        (``new``, ``needs-translation``, ``initial``) or, unless asked for, not reviewed
-        (``needs-review-translation``, like fuzzy messages of PO).  Inline codes are dropped without
-        joining words, except for placeholders, which are text, and line breaks. The content of
-        ``g``, ``pc`` and ``mrk`` is text.
-
-        Raises:
-            DataError: not well-formed XML, with a document type, in several languages, or without
-                any translation.
-        """
-        (path,) = files
-        languages: StatedLanguages = None, None
-        found = False
-
-        def agrees(*stated: str | None) -> bool:
-            nonlocal languages
-            languages = _agreed(path, languages, stated)  # type: ignore[arg-type]  # two
-            return True
-
-        for number, source, target, is_unreviewed in _units(path, agrees):
-            if self.reads_unreviewed or not is_unreviewed:
-                found = True
-                yield Pair(source, target, number)
-        if not found:
-            raise DataError(
-                f"{path}: no unit has a finished translation; fill the targets, and give those "
-                f"in the state {UNREVIEWED} another one once they are reviewed"
-            )
-
-    def units(self, path: Path, is_wanted: IsWanted) -> Iterator[tuple[str, str, bool]]:
-        """Sources and targets of the parts in some languages, and whether they are unreviewed.
-
-        Args:
-            path: of a file, whose parts may be in different languages.
-            is_wanted: whether a part in these languages is read.
-        """
-        for _, source, target, is_unreviewed in _units(path, is_wanted):
-            yield source, target, is_unreviewed
-
-    def languages(self, path: Path) -> StatedLanguages:
-        """The languages in the file; that of the target is optional."""
-        return next(iter(self.stated_languages(path)), (None, None))
-
+    @override
     def stated_languages(self, path: Path) -> list[StatedLanguages]:
-        """The languages of each part, without repetitions."""
         heads = each_part(path, (), starts=_HEADS, allows_doctype=False)
         found = (_stated(head) for head in heads if _states(head))
         return list(dict.fromkeys(found))
 
 
-def _units(path: Path, is_wanted: IsWanted) -> Iterator[tuple[int, str, str, bool]]:
-    """Number, source and target of each segment, and whether it is unreviewed."""
+def _units(path: Path, is_wanted: IsWanted) -> Iterator[BilingualUnit]:
     number = 0
     reads = True
     for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
@@ -111,7 +77,7 @@ def _units(path: Path, is_wanted: IsWanted) -> Iterator[tuple[int, str, str, boo
         number += 1
         if reads:
             for unit in _translated(part):
-                yield number, *unit
+                yield BilingualUnit(number, *unit)
 
 
 def _states(head: Element) -> bool:
@@ -124,18 +90,6 @@ def _stated(head: Element) -> StatedLanguages:
     names = _LANGUAGES_2 if local(head) == "xliff" else _LANGUAGES_1
     source, target = (head.get(name) or None for name in names)
     return source, target
-
-
-def _agreed(path: Path, known: StatedLanguages, stated: StatedLanguages) -> StatedLanguages:
-    """The languages on which the parts of a file agree.
-
-    Raises:
-        DataError: the parts have different languages.
-    """
-    for one, other in zip(known, stated, strict=True):
-        if one and other and one != other:
-            raise DataError(f"{path}: has parts in {one!r} and in {other!r}; split it")
-    return known[0] or stated[0], known[1] or stated[1]
 
 
 def _translated(unit: Element) -> Iterator[tuple[str, str, bool]]:

@@ -64,7 +64,7 @@ def test_a_damaged_file_does_not_stop_the_others(
     damaged = tmp_path / "z" / name
     for one, content in layouts()[form].items():
         write_tree(tmp_path / "z", {one: content})
-    damaged.write_bytes(b"\xff{{{\\ud")
+    damaged.write_bytes(b"<TS>\xff{{{\\ud")
     with caplog.at_level(logging.WARNING):
         assert pairs(folder, form) == list(STRINGS.items())
     assert str(damaged) in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -9,6 +10,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
+from dragoman.text.formats.bilingual import BilingualFormat
 from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.projects.language_places import (
@@ -25,10 +27,16 @@ from dragoman.text.formats.projects.project_folder import (
     Report,
     warn_once,
 )
+from dragoman.text.formats.qt import Qt
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.tsv import Tsv
 from dragoman.text.formats.xcstrings import Xcstrings
 from dragoman.text.formats.xliff import Xliff
+from dragoman.text.lines import open_bytes
+
+_ROOT = re.compile(rb"<TS[\s>]")
+_SEARCHED = 4096
+"""Bytes in which a file has its first element."""
 
 
 class NamedSides(ProjectFolder):
@@ -135,25 +143,25 @@ class JsonlProject(NamedSides):
     form = Jsonl()
 
 
-class XliffProject(ProjectFolder):
-    """Bilingual files of translation tools, of which each part states its languages.
+class StatedSides(ProjectFolder):
+    """Bilingual files, of which each part states its languages.
 
     A part that states no target language is in that of the file's path.
     """
 
-    name = "xliff-files"
-    title = "XLIFF files"
-    examples = "*.xlf"
-    file_suffixes = Xliff.suffixes
+    form: ClassVar[BilingualFormat]
+    """The format of a file."""
     has_states = True
-    _form = Xliff()
+
+    def __init_subclass__(cls) -> None:
+        cls.file_suffixes = cls.form.suffixes
 
     @override
     def offered_sides(self, path: Path) -> list[str]:
         found: set[str] = set()
-        for file in files_below(path, self.file_suffixes):
+        for file in self._all(path):
             try:
-                stated = self._form.stated_languages(file)
+                stated = self.form.stated_languages(file)
             except DataError:
                 continue
             for source, target in stated:
@@ -162,9 +170,7 @@ class XliffProject(ProjectFolder):
 
     @override
     def files(self, path: Path, sides: Sides) -> list[Path]:
-        return [
-            file for file in files_below(path, self.file_suffixes) if self._has(file, path, sides)
-        ]
+        return [file for file in self._all(path) if self._has(file, path, sides)]
 
     @override
     def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
@@ -177,6 +183,7 @@ class XliffProject(ProjectFolder):
         ]
 
     def _all(self, folder: Path) -> list[Path]:
+        """The files of the format in a folder."""
         return files_below(folder, self.file_suffixes)
 
     def _output(self, file: Path, folder: Path, sides: Sides) -> Path | None:
@@ -187,7 +194,7 @@ class XliffProject(ProjectFolder):
         """
         if self._has(file, folder, sides):
             return file
-        stated = self._form.stated_languages(file)
+        stated = self.form.stated_languages(file)
         if not all(_is(source, sides[0]) and target is None for source, target in stated):
             return None
         place = _place_of(file, folder)
@@ -206,20 +213,47 @@ class XliffProject(ProjectFolder):
                 return _is(source, sides[0]) and _is(target or placed, sides[1])
 
             try:
-                for source, target, is_unreviewed in self._form.units(file, fits):
+                for _, source, target, is_unreviewed in self.form.units(file, fits):
                     yield ProjectString(source, target, file, is_unreviewed)
             except DataError as error:
                 report(error)
 
     def _has(self, file: Path, folder: Path, sides: Sides) -> bool:
         try:
-            stated = self._form.stated_languages(file)
+            stated = self.form.stated_languages(file)
         except DataError:
             return True  # so that it is reported
         placed = _language_of(file, folder)
         return any(
             _is(source, sides[0]) and _is(target or placed, sides[1]) for source, target in stated
         )
+
+
+class XliffProject(StatedSides):
+    """XLIFF of translation tools."""
+
+    name = "xliff-files"
+    title = "XLIFF files"
+    examples = "*.xlf"
+    form = Xliff()
+
+
+class QtProject(StatedSides):
+    """Files of Qt Linguist, whose suffix is also that of TypeScript."""
+
+    name = "qt-files"
+    title = "files of Qt Linguist"
+    examples = "translations/app_LANGUAGE.ts"
+    form = Qt()
+
+    @override
+    def _all(self, folder: Path) -> list[Path]:
+        return [file for file in super()._all(folder) if _ROOT.search(_beginning(file))]
+
+
+def _beginning(file: Path) -> bytes:
+    with open_bytes(file) as stream:
+        return stream.read(_SEARCHED)
 
 
 def _is(language: str | None, wanted: str) -> bool:
