@@ -14,7 +14,7 @@ import regex
 from dragoman.text.inline_tags import TagSpan
 from dragoman.text.terms.terminology import Terminology
 
-MarkupStyle = Literal["rst", "html", "placeholders", "numbers"]
+MarkupStyle = Literal["rst", "html", "placeholders"]
 
 _RST = regex.compile(
     r"""
@@ -30,7 +30,6 @@ _RST = regex.compile(
 )
 _HTML = regex.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*?)?(?P<empty>/?)>")
 _COPIED = Terminology(protect=("placeholders", "urls"))
-_NUMBERS = Terminology(protect=("numbers",))
 
 
 class MarkupSpan(NamedTuple):
@@ -130,9 +129,4 @@ def _placeholders(text: str) -> Iterator[_Found]:
         yield _Found(start, stop, None, True, text[start:stop])
 
 
-def _numbers(text: str) -> Iterator[_Found]:
-    for start, stop in _NUMBERS.protected(text):
-        yield _Found(start, stop, None, True, text[start:stop])
-
-
-_SEARCHES = {"rst": _rst, "html": _html, "placeholders": _placeholders, "numbers": _numbers}
+_SEARCHES = {"rst": _rst, "html": _html, "placeholders": _placeholders}
