@@ -36,7 +36,10 @@ class MeasuredEffect:
 
 
 _CHANCE = 0.05
-LEARNED_TAGS = (MeasuredEffect("strings of four products", -1.73, 0.17),)
+LEARNED_TAGS = (
+    MeasuredEffect("strings of four products", 2.00, 0.07),
+    MeasuredEffect("strings of a user interface", -1.03, 0.11),
+)
 EXAMPLES_OF_SHORT_LINES = (MeasuredEffect("strings of four products", -1.68, 0.18),)
 DOMAIN_TAGS = (
     MeasuredEffect("a user interface", 0.97, 0.02, "BLEU"),
