@@ -89,6 +89,7 @@ def test_whatever_is_chosen_can_be_read(chosen: Chosen, smaller: int) -> None:
         chosen.plan.size.layers,
     )
     assert (model.joint_setting is not None) == config.vocabulary.joint
+    assert config.training.optimizer == chosen.plan.size.optimizer
     assert config.target_language == "xx"
     assert config.data.max_pieces < config.training.step_tokens
     # Every comment stands above a value that is there, and is not cut off.

@@ -12,6 +12,8 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.vocabularies import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.training.settings import TrainingConfig
+from dragoman.workflows.init import measure
 from dragoman.workflows.init.choose import SIZES
 from dragoman.workflows.init.look import Facts, look_at
 from dragoman.workflows.init.measure import EncodedSample, encode, measure_speed
@@ -74,3 +76,27 @@ def test_lines_that_are_all_too_long_are_told() -> None:
     encoded = EncodedSample(config, vocabularies, long, long)
     with pytest.raises(DataError, match=r"no pair .* 256 pieces .* split its lines into sentences"):
         measure_speed(SIZES[0], encoded, 1000, 256)
+
+
+def test_steps_are_measured_with_the_optimizer_that_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Muon takes longer for a step than Adam."""
+    seen: list[str] = []
+
+    class Told:
+        def __init__(self, model: object, training: TrainingConfig, *_: object, seed: int) -> None:
+            seen.append(training.optimizer.kind)
+
+        def tokens_per_second(self, seconds: float) -> float:
+            return 1.0
+
+    monkeypatch.setattr(measure, "Rehearsal", Told)
+    vocabularies = train_vocabularies(
+        [Pair(f"a b c {n}", f"d e f {n}", n) for n in range(9)], VocabularyConfig(size=30), seed=1
+    )
+    encoded = EncodedSample(VocabularyConfig(size=30), vocabularies, [[7] * 5], [[7] * 5])
+    for size in SIZES:
+        measure_speed(size, encoded, 1000, 256)
+    assert seen == [size.optimizer.kind for size in SIZES]
+    assert seen[0] == "muon"

@@ -12,6 +12,9 @@ from dragoman.core.ranges import IntArray
 from dragoman.data.grouping import group_by_length
 from dragoman.text.scripts import overlap
 from dragoman.text.vocabularies import VocabularyConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.optimizers.interface import OptimizerConfig
+from dragoman.training.optimizers.muon import MuonConfig
 from dragoman.workflows.init.look import Facts, Side
 
 _START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, and at the end
@@ -240,6 +243,7 @@ class Size:
     d_model: int
     d_ff: int
     heads: int
+    optimizer: OptimizerConfig
     peak_learning_rate: float
     most_step_tokens: int
     least_text: float
@@ -248,13 +252,16 @@ class Size:
     """Target tokens over all epochs from which it is better than the next smaller model."""
 
 
+_ADAM, _MUON = AdamConfig(), MuonConfig()
+
 SIZES = (
-    Size("tiny", 2, 128, 256, 4, 0.003, 4000, 0, 0),
-    Size("small", 4, 128, 512, 4, 0.003, 8000, 50_000, 8e6),
-    Size("medium", 4, 256, 1024, 4, 0.0015, 8000, 1e6, 4e7),
-    Size("base", 6, 512, 2048, 8, 0.0007, 25_000, 1.5e7, 4e8),
+    Size("tiny", 2, 128, 256, 4, _MUON, 0.003, 4000, 0, 0),
+    Size("small", 4, 128, 512, 4, _MUON, 0.003, 8000, 50_000, 8e6),
+    Size("medium", 4, 256, 1024, 4, _ADAM, 0.0015, 8000, 1e6, 4e7),
+    Size("base", 6, 512, 2048, 8, _ADAM, 0.0007, 25_000, 1.5e7, 4e8),
 )
-"""Smallest first; the last one is the paper's base model."""
+"""Smallest first; the last one is the paper's base model.  Muon was compared with Adam at a width
+of 128 only (docs/learning-speed.md)."""
 
 
 _SIZE_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000)

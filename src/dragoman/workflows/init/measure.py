@@ -130,7 +130,7 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
     joint = encoded.config.joint
     rehearsal = Rehearsal(
         model_of(size, joint=joint, dropout=0.1),
-        TrainingConfig(),
+        TrainingConfig(optimizer=size.optimizer),
         encoded.vocabularies,
         _steps(encoded, step_tokens, limit),
         seed=1,
