@@ -76,6 +76,7 @@ def test_what_is_lost(source: str, translation: str, lost: list[str]) -> None:
         ("Tom and Ann", "Tom &amp; Ann", ("&amp;",)),
         ("see :term:`set`", "siehe :term:`Menge <a set>`", ()),
         ("our page", "unsere Seite https://a.example", ("https://a.example",)),
+        ("a break", "ein<br /> Umbruch", ("<br />",)),
         ("two rooms", "2 Zimmer", ()),
     ],
 )

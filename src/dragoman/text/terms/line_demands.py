@@ -20,6 +20,7 @@ from functools import cache
 from dragoman.text.normalization import normalize
 from dragoman.text.terms.number_forms import is_counted_in_words
 from dragoman.text.terms.terminology import (
+    WORDS_IN_BRACKETS,
     LexicalConstraint,
     ProtectedKind,
     Terminology,
@@ -33,8 +34,6 @@ _CODES: frozenset[ProtectedKind] = frozenset({"placeholders", "tags", "urls"})
 """Sets of strings that only programs read, so that a translation has no more of them."""
 _HALVES: dict[ProtectedKind, str] = {"placeholders": r"[{}]|%\(", "tags": "[<>]"}
 """Signs of each set that no language writes by themselves."""
-_WORDS = re.compile(r"</?[A-Za-z][^<>=]*\s[^<>=]*>")
-"""What looks like a tag and may be words, as in ``<your name>``."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class LineDemands:
         found = [
             one
             for one, count in counts.items()
-            if count > self._allowed(one) and not _WORDS.fullmatch(one)
+            if count > self._allowed(one) and not WORDS_IN_BRACKETS.fullmatch(one)
         ]
         known = set(_halves(self.codes).findall(self.plain))
         rest = _without(text, places)

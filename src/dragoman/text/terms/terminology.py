@@ -55,6 +55,9 @@ _SIGNS: dict[ProtectedKind, re.Pattern[str]] = {
 }
 """Signs without which a text has nothing of a kind. Their search takes a hundredth of the time."""
 
+WORDS_IN_BRACKETS = re.compile(r"</?[A-Za-z][^<>=/]*\s[^<>=/]*>")
+"""What looks like a tag and may be words for people, as in ``<your name>``, but not ``<br />``."""
+
 _SECONDS = 1.0  # for a pattern and a line
 
 

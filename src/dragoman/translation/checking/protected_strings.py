@@ -9,7 +9,12 @@ import regex
 
 from dragoman.core.wording import shown
 from dragoman.text.terms.glossary import unmet
-from dragoman.text.terms.terminology import PROTECTED, ProtectedKind, Terminology
+from dragoman.text.terms.terminology import (
+    PROTECTED,
+    WORDS_IN_BRACKETS,
+    ProtectedKind,
+    Terminology,
+)
 from dragoman.text.word_edges import Span, longest_apart
 from dragoman.translation.checking.findings import CheckFinding, FindingKind
 
@@ -18,8 +23,6 @@ _PATTERNS: Mapping[ProtectedKind, Terminology] = {
 }
 _SYMBOL = regex.compile(r"[\p{N}%{}$<>&@:\[\]~]|www\.")
 """A fast test for texts that may have something to protect."""
-_WORDS_IN_BRACKETS = regex.compile(r"</?\p{L}[^<>=/]*\s[^<>=/]*>")
-"""Words for people, such as ``<your name>``, which are translated."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def protected_strings(text: str) -> list[ProtectedString]:
         for span, one in zip(patterns.protected(text), patterns.constraints(text), strict=True)
     ]
     chosen = [found[at] for at in longest_apart(one.span for one in found)]
-    return [one for one in chosen if not _WORDS_IN_BRACKETS.fullmatch(one.text)]
+    return [one for one in chosen if not WORDS_IN_BRACKETS.fullmatch(one.text)]
 
 
 def _lacking(wanted: Sequence[ProtectedString], text: str) -> list[ProtectedString]:
