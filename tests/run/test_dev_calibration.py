@@ -132,9 +132,26 @@ def test_runs_without_a_calibration(
     assert reason in str(dev_calibration(config, found, "0" * 64))
 
 
-def test_several_target_languages_have_no_calibration(tmp_path: Path) -> None:
-    config = run_on(tmp_path, ["a"])
-    part = config.data.train[0].model_copy(update={"target_language": "z"})
-    data = config.data.model_copy(update={"train": (*config.data.train, part)})
+def test_several_target_languages_are_calibrated_together(
+    tmp_path: Path,
+    saved: SavedModel,
+    references: list[str],
+) -> None:
+    """Each of their tags is among the conditions, as are lines with tags of their own."""
+    config = run_on(tmp_path, references, search=saved.config.search)
+    found = evaluated(config, saved)
+    (dev,) = config.dev_sets().values()
+    dev = dev.model_copy(update={"tags": ("<2y>",)})
+    other = dev.model_copy(update={"target_language": "z", "tags": ("<2z>",)})
+    data = config.data.model_copy(update={"train": (dev, other), "dev": {"one": dev, "two": other}})
     several = config.model_copy(update={"data": data})
-    assert "several target languages" in str(dev_calibration(several, {}, ""))
+    both = dict.fromkeys(several.dev_sets(), next(iter(found.values())))
+    measured = dev_calibration(several, both, "0" * 64)
+    assert not isinstance(measured, str)
+    conditions = measured.calibration.conditions
+    assert conditions.several_tags and measured.calibration.lines == 2 * len(SOURCES)
+    for tags, differs in ((["<2y>"], False), (["<2z>"], False), ([], False), (["<2x>"], True)):
+        used = conditions.model_copy(update={"system": {"tags": tags} if tags else {}})
+        assert bool(conditions.differences(used)) is differs
+    alone = dev_calibration(config, found, "0" * 64)
+    assert not isinstance(alone, str) and not alone.calibration.conditions.several_tags

@@ -24,4 +24,5 @@ class FinishConfig(Config):
     none."""
     calibrate: bool = True
     """Whether to calibrate [confidence](confidence.md) on the translations of the dev sets. It is
-    left out where these have fewer than 100 lines, and for models of several target languages."""
+    left out where these have fewer than 100 lines. Several target languages are calibrated
+    together."""

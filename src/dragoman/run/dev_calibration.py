@@ -41,7 +41,7 @@ def dev_calibration(
         measurements(line.log_probability, line.pieces, line.source_pieces) for line in lines
     ]
     translations, references = [one.text for one in lines], [one.reference for one in lines]
-    conditions = conditions_of_model(digest, config.decoding)
+    conditions = conditions_of_model(digest, config.decoding, _tags_of_languages(config))
     usual = Criterion()
     reason = ""
     for criterion in (usual, *(Criterion(above=bound) for bound in _OTHER_BOUNDS)):
@@ -66,6 +66,12 @@ def _unfit(config: ExperimentConfig) -> str | None:
         return "its search draws samples"
     if config.data.context is not None:
         return "it reads context; calibrate it with 'dragoman calibrate'"
-    if len({direction.target_language for direction in config.directions()}) > 1:
-        return "it has several target languages; calibrate one with 'dragoman calibrate --to'"
     return None
+
+
+def _tags_of_languages(config: ExperimentConfig) -> list[tuple[str, ...]]:
+    """The tags of the dev sets' directions, if the model has several target languages."""
+    if len({direction.target_language for direction in config.directions()}) < 2:
+        return []
+    parts = config.dev_sets().values()
+    return sorted({part.direction.tags for part in parts if part.back_translation is None})

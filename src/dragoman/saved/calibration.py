@@ -32,7 +32,8 @@ class Conditions(Config):
     weights: tuple[str, ...] = Field(min_length=1)
     """Digests of the models' weights, in their order."""
     system: dict[str, Any] = Field(default_factory=dict)
-    """Other values of the system that change probabilities, where they are not the default."""
+    """Other values of the system that change probabilities, where they are not the default.  A list
+    of lists of ``tags`` means that lines may have any of these, and name their target language."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Settings of search that change what is found or how it scores."""
 
@@ -49,9 +50,19 @@ class Conditions(Config):
         ):
             for name in dict.fromkeys([*ours, *theirs]):
                 before, now = (one.get(name, defaults.get(name)) for one in (ours, theirs))
-                if before != now:
+                if before != now and not (name == "tags" and self._has_tags(now)):
                     found.append(f"{name} {_shown(now)} instead of {_shown(before)}")
         return found
+
+    @property
+    def several_tags(self) -> bool:
+        """Whether these hold for lines with different tags, as for several target languages."""
+        tags = self.system.get("tags") or [""]
+        return isinstance(tags[0], list)
+
+    def _has_tags(self, used: object) -> bool:
+        """Whether lines with these tags, or with tags of their own, are among several."""
+        return self.several_tags and (not used or used in self.system["tags"])
 
 
 class Calibration(Config):

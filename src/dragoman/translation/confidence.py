@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,14 +99,18 @@ def conditions_of(opened: OpenSystem) -> Conditions:
     )
 
 
-def conditions_of_model(digest: str, search: SearchConfig) -> Conditions:
+def conditions_of_model(
+    digest: str, search: SearchConfig, tags: Sequence[Sequence[str]] = ()
+) -> Conditions:
     """Conditions of a single model as it is opened by default.
 
     Args:
         digest: of its weights.
         search: the search settings that it is saved with.
+        tags: of its directions, if these have several target languages.
     """
-    return Conditions(weights=(digest,), search=_scoring(search))
+    system = {"tags": [list(one) for one in tags]} if tags else {}
+    return Conditions(weights=(digest,), system=system, search=_scoring(search))
 
 
 def _scoring(search: SearchConfig) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dragoman.core.errors import ConfigError, DragomanError
+from dragoman.saved.calibration import is_calibration, read_calibration
 from dragoman.saved.directions import NAMELESS, language_pairs, tags_between
 from dragoman.saved.model import CONFIDENCE_FILE, config_of, model_directory, vocabularies_of
 from dragoman.saved.saved_config import SavedConfig
@@ -291,6 +292,9 @@ def _with_marks(terms: TermsConfig) -> TermsConfig:
 
 def _is_calibrated(system: TranslationSystem, pairs: int) -> bool:
     """Whether a system that does not set ``confidence`` can have it nevertheless."""
-    if system.confidence or system.pivot is not None or len(system.models) > 1 or pairs > 1:
+    if system.confidence or system.pivot is not None or len(system.models) > 1:
         return False
-    return (model_directory(system.models[0]) / CONFIDENCE_FILE).is_file()
+    path = model_directory(system.models[0]) / CONFIDENCE_FILE
+    if pairs == 1:
+        return path.is_file()
+    return is_calibration(path) and read_calibration(path).conditions.several_tags
