@@ -12,20 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-import zstandard
-
 from dragoman.core.errors import DataError
 from dragoman.core.files import atomic_write
+from dragoman.core.zstandard import zstd
 from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FEWEST_NULS = 4  # NULs, in every second byte of a line, that are no accident
 _CHUNK_BYTES = 2**17
-# Read at once from an xz or Zstandard file: 4 bytes may stand for 128 KiB, so larger chunks
-# could fill the memory.
-_COMPRESSED_BYTES = 2**10
-_LARGEST_WINDOW = 2**31  # bytes: what zstd --ultra --long=31 writes, and no file exceeds
+_LARGEST_WINDOW = 31  # log2 of bytes: what zstd --ultra --long=31 writes, and no file exceeds
 # A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
 
@@ -38,7 +34,7 @@ _OTHER_SIGNS = {"a bzip2 file": b"BZh", "a ZIP archive": b"PK\x03\x04"}
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
     ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
-    ".zst": lambda file: zstandard.open(file, "wb", closefd=False),
+    ".zst": lambda file: zstd.ZstdFile(file, "wb"),
 }
 
 COMPRESSIONS = tuple(_SIGNS)
@@ -104,7 +100,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
             yield stream
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file; {remedy(Path(path))}") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstd.ZstdError) as error:
         raise DataError(
             f"{path}: the archive is truncated or corrupt; copy or compress it again"
         ) from error
@@ -221,7 +217,8 @@ def _xz_stream() -> Any:
 
 
 def _zstandard_frame() -> Any:
-    return zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
+    options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
+    return zstd.ZstdDecompressor(options=options)
 
 
 class _CompressedFile(io.RawIOBase):
@@ -239,7 +236,6 @@ class _CompressedFile(io.RawIOBase):
         self._file, self._start, self._padding = file, start, padding
         self._stream = start()
         self._started = False  # whether the current stream has received any bytes
-        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -249,18 +245,20 @@ class _CompressedFile(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        while not self._ready:
-            compressed = self._compressed()
-            if not compressed:
-                if self._started:
-                    raise EOFError("the compressed file ends too early")
-                return 0
-            self._started = True
-            self._ready = memoryview(self._stream.decompress(compressed))
-        taken = self._ready[: len(buffer)]
-        self._ready = self._ready[len(taken) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
+        found = b""
+        while not found:
+            compressed = b""
+            if self._stream.eof or self._stream.needs_input:
+                compressed = self._compressed()
+                if not compressed:
+                    if self._started:
+                        raise EOFError("the compressed file ends too early")
+                    return 0
+                self._started = True
+            # A few bytes may stand for much text, which must not fill the memory.
+            found = self._stream.decompress(compressed, len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
 
     def _compressed(self) -> bytes:
         """The next bytes to decompress, the first of a new stream if one has ended."""
@@ -268,7 +266,7 @@ class _CompressedFile(io.RawIOBase):
         if self._stream.eof:
             found = self._stream.unused_data.lstrip(self._padding)
             self._stream, self._started = self._start(), False
-        while not found and (read := self._file.read(_COMPRESSED_BYTES)):
+        while not found and (read := self._file.read(_CHUNK_BYTES)):
             found = read if self._started else read.lstrip(self._padding)
         return found
 

@@ -7,8 +7,8 @@ import json
 import random
 
 import pytest
-import zstandard
 
+from dragoman.core.zstandard import zstd
 from dragoman.text.corpora.corpus_part import CorpusPart
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
@@ -47,7 +47,7 @@ def messy_parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusPart, .
     one, two = messy_pairs(211, 1), messy_pairs(97, 2)
     two[20:40] = one[20:40]  # duplicates across parts, which are none within each
     (folder / "one.en.gz").write_bytes(gzip.compress(_text(one, 0)))
-    (folder / "one.de.zst").write_bytes(zstandard.compress(_text(one, 1)))
+    (folder / "one.de.zst").write_bytes(zstd.compress(_text(one, 1)))
     rows = [json.dumps({"en": source, "de": target}) for source, target in two]
     (folder / "two.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "mono.de").write_bytes(_text(messy_pairs(50, 3), 1))

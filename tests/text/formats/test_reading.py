@@ -11,11 +11,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import polib
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
+from dragoman.core.zstandard import zstd
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
@@ -24,7 +24,7 @@ COMPRESS = {
     "": lambda content: content,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": zstd.compress,
 }
 suffixes = pytest.mark.parametrize("suffix", COMPRESS)
 

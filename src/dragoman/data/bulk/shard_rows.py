@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
 from dragoman.core.shard_files import ShardFiles
+from dragoman.core.zstandard import zstd
 
 Array = npt.NDArray[Any]
 
@@ -26,12 +26,12 @@ _HEADING = np.dtype([("stop", "<i8"), ("crc32", "<i8")])
 def pack_rows(rows: Sequence[Any]) -> bytes:
     """Compress rows of strings, numbers and lists; all strings survive, even lone surrogates."""
     text = json.dumps(rows, separators=(",", ":"))
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(text.encode("ascii"))
+    return zstd.compress(text.encode("ascii"), level=_LEVEL)
 
 
 def unpack_rows(content: bytes) -> list[Any]:
     """The rows given to :func:`pack_rows`."""
-    found: list[Any] = json.loads(zstandard.ZstdDecompressor().decompress(content))
+    found: list[Any] = json.loads(zstd.decompress(content))
     return found
 
 

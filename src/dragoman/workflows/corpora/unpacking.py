@@ -11,11 +11,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
-import zstandard
-
 from dragoman.core.errors import DataError
 from dragoman.core.files import storage_errors
 from dragoman.core.wording import named
+from dragoman.core.zstandard import zstd
 from dragoman.workflows.corpora.storage import damage_told, members
 
 _LARGEST_MEMBER = 2**37  # bytes
@@ -83,7 +82,7 @@ def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
 def _copy(content: IO[bytes], target: Path, size: int, name: str) -> None:
     if size > _LARGEST_MEMBER:
         raise DataError(f"{name} claims {size:,} bytes; is it another archive?")
-    with target.open("wb") as raw, zstandard.ZstdCompressor(1).stream_writer(raw) as packed:
+    with target.open("wb") as raw, zstd.ZstdFile(raw, "wb", level=1) as packed:
         shutil.copyfileobj(content, packed, _CHUNK_BYTES)
 
 

@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-import zstandard
-
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_write, content_digest, storage_errors
+from dragoman.core.zstandard import zstd
 from dragoman.saved.archive_members import (
     Member,
     archive_suffix,
@@ -130,7 +129,7 @@ def _compressed(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
         with gzip.GzipFile("", "wb", 6, fileobj=stream, mtime=0) as packed:
             yield packed  # type: ignore[misc]
     elif suffix == ".tar.zst":
-        with zstandard.ZstdCompressor(level=6).stream_writer(stream, closefd=False) as packed:
+        with zstd.ZstdFile(stream, "wb", level=6) as packed:
             yield packed
     else:
         yield stream
