@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import zstandard
-
 from dragoman.core.linear_trees import read_either
+from dragoman.core.zstandard import zstd
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import format_named, format_of
@@ -118,7 +117,7 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         [
             *texts("a.txt", _LINES),
             Hostile("a.gz", gzip.compress(_LINES.encode(), mtime=0)),
-            Hostile("a.zst", zstandard.compress(_LINES.encode())),
+            Hostile("a.zst", zstd.compress(_LINES.encode())),
         ],
         [*as_files("a.txt", long_lines()), *as_files("a.gz", packed())],
     ),

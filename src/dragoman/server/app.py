@@ -117,7 +117,13 @@ def create_app(
                 yield
 
     app = FastAPI(
-        title="Dragoman", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+        title="Dragoman",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+        # Its spans have the query, which may have a text; RequestLog makes those of a request.
+        telemetry={"tracing": False},
     )
     app.state.dependencies = dependencies
     if operations is not None:

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dragoman.core import tracing
 from dragoman.server.monitoring import AnsweredRequest, Monitoring, Readiness
 
 _ABSOLUTE = re.compile(
@@ -135,9 +136,13 @@ class RequestLog:
 
         self._monitoring.begin()
         try:
-            await self._app(scope, receive, send_with_headers)
+            with tracing.request_span(method, scope["headers"]) as span:
+                try:
+                    await self._app(scope, receive, send_with_headers)
+                finally:
+                    tracing.answered(span, method, _route(scope), status, number)
         finally:
-            template = getattr(scope.get("route"), "path", None)
+            template = _route(scope)
             client = (scope.get("client") or ("",))[0]
             seconds = time.perf_counter() - begin
             answered = AnsweredRequest(method, path, template, status, seconds, client)
@@ -148,6 +153,11 @@ class RequestLog:
                 extra={"request": answered},
             )
             request_number.reset(token)
+
+
+def _route(scope: Scope) -> str | None:
+    """The path of the route that answered; None without a route."""
+    return getattr(scope.get("route"), "path", None)
 
 
 def number_of_request(headers: Iterable[tuple[bytes, bytes]]) -> str:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Field
 
+from dragoman.core import tracing
 from dragoman.core.arguments import check_lines
 from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
@@ -81,6 +82,7 @@ class _Request:
     """Number of lines handed to the translator so far."""
     translations: dict[int, list[Translation]] = field(default_factory=dict)
     """Translations so far, by the place of their line."""
+    trace: tracing.Waiting | None = field(default_factory=tracing.waiting)
 
     @property
     def kind(self) -> tuple[SearchConfig, bool, Glossary | None]:
@@ -135,12 +137,7 @@ class RequestBatcher:
         return self._waiting
 
     async def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
-        """The best translation of each line, with the arguments of :meth:`translate_nbest`.
-
-        Raises:
-            DataError: a line, named by its number in this request, is too long.
-            DragomanError: the errors of :meth:`translate_nbest`.
-        """
+        """The best translation of each line, with the arguments of :meth:`translate_nbest`."""
         translated = await self.translate_nbest(lines, **{**options, "nbest": 1})
         return list(map(best_text, translated))
 
@@ -271,7 +268,7 @@ class RequestBatcher:
                 await asyncio.wait(self._batches)
         finally:
             for request in list(self._queue):  # not empty if the event loop ends
-                _fail(request, WorkerError("the batcher has stopped"))
+                _fail(request.answer, WorkerError("the batcher has stopped"))
 
     async def _batch_is_due(self) -> None:
         """Wait until a batch is full, its first request has waited long enough, or on closing."""
@@ -319,6 +316,7 @@ class RequestBatcher:
                 request.taken += 1
             if request.taken == begin:
                 break
+            tracing.leave_queue(request.trace)
             parts.append(_Part(request, range(begin, request.taken)))
             self._waiting -= request.taken - begin
             del self._queue[request]
@@ -335,7 +333,7 @@ class RequestBatcher:
             await self._answer(parts)
         except asyncio.CancelledError:  # the event loop ends: leave no caller waiting
             for part in parts:
-                _fail(part.request, WorkerError("the batcher has stopped"))
+                _fail(part.request.answer, WorkerError("the batcher has stopped"))
             raise
         finally:
             self._last_seconds = clock() - begin
@@ -348,10 +346,11 @@ class RequestBatcher:
         if not parts:
             return
         try:
-            translated = await self._call(parts)
+            with tracing.batch_span([part.request.trace for part in parts]):
+                translated = await self._call(parts)
         except Exception as error:
             if len(parts) == 1:
-                _fail(parts[0].request, error)
+                _fail(parts[0].request.answer, error)
                 self._leave(parts[0].request)
                 return
             for part in parts:  # one by one, so that only the request that fails gets the error
@@ -373,7 +372,7 @@ class RequestBatcher:
             options["glossary"] = glossary
         options["numbers"] = [n for part in parts for n in part.places]
         lines = [part.request.lines[n] for part in parts for n in part.places]
-        call = partial(_translated, self._translator, lines, options)
+        call = partial(_translated, self._translator, lines, options, tracing.current())
         translated = await asyncio.get_running_loop().run_in_executor(self._executor, call)
         if len(translated) != len(lines):
             raise WorkerError(f"{len(lines)} lines were given and {len(translated)} came back")
@@ -381,20 +380,20 @@ class RequestBatcher:
 
 
 def _translated(
-    translator: Translates, lines: list[str], options: dict[str, Any]
+    translator: Translates, lines: list[str], options: dict[str, Any], trace: Any
 ) -> list[list[Translation]]:
     try:
-        with UseOfTerms().counts():  # lines of several requests are no evidence about a glossary
+        # Lines of several requests are no evidence about a glossary.
+        with tracing.search_span(trace, len(lines)), UseOfTerms().counts():
             return translator.translate_nbest(lines, **options)
     except StopIteration as error:  # no future can hold it: its caller would wait for ever
         raise RuntimeError("the translator raised StopIteration") from error
 
 
 def _expire(answer: asyncio.Future[list[list[Translation]]]) -> None:
+    _fail(answer, DeadlineError("the translation was not ready at its deadline"))
+
+
+def _fail(answer: asyncio.Future[list[list[Translation]]], error: Exception) -> None:
     if not answer.done():
-        answer.set_exception(DeadlineError("the translation was not ready at its deadline"))
-
-
-def _fail(request: _Request, error: Exception) -> None:
-    if not request.answer.done():
-        request.answer.set_exception(error)
+        answer.set_exception(error)
