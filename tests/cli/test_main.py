@@ -303,3 +303,6 @@ def test_log_messages_look_like_the_rest(capsys: pytest.CaptureFixture[str]) -> 
     record = logging.LogRecord("x", logging.WARNING, "f", 1, "be %s", ("careful",), None)
     StandardError().emit(record)
     assert capsys.readouterr().err == "dragoman: warning: be careful\n"
+    chosen = logging.LogRecord("x", logging.INFO, "f", 1, "engine %s", ("pytorch",), None)
+    StandardError().emit(chosen)
+    assert capsys.readouterr().err == "dragoman: engine pytorch\n"

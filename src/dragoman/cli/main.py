@@ -50,7 +50,8 @@ from dragoman.cli.commands.translation import score, translate
 from dragoman.cli.commands.tuning import tune
 from dragoman.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.core.errors import DragomanError, NotEnoughMemoryError, is_out_of_memory, memory_words
-from dragoman.workflows.progress import quiet_option, write_line
+from dragoman.core.wording import CHOICES
+from dragoman.workflows.progress import quiet_option, tell, write_line
 
 UNEXPECTED = 1
 SPIN_COUNT = "3000"
@@ -189,6 +190,8 @@ def main(tell: Tell = print_error) -> None:
     is_leader = os.environ.get("RANK", "0") == "0"
     level = logging.WARNING if is_leader else logging.ERROR
     logging.basicConfig(level=level, handlers=[StandardError()])
+    if is_leader:
+        logging.getLogger(CHOICES).setLevel(logging.INFO)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they are for developers; PYTHONWARNINGS shows them
         # Also in child processes: when a signal ends this one, Python's resource tracker would
@@ -211,7 +214,10 @@ class StandardError(logging.Handler):
     """Log messages as ``dragoman: warning: ...``, above a progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one message."""
+        """Write one message; what is not even a warning, as the rest of the progress."""
+        if record.levelno < logging.WARNING:
+            tell(record.getMessage())
+            return
         write_line(f"dragoman: {record.levelname.lower()}: {record.getMessage()}")
 
 

@@ -10,6 +10,10 @@ from typing import Any
 MOST = 20
 """Maximum number of problems or names in a message; a file may have thousands."""
 
+CHOICES = "dragoman.choices"
+"""Name of the logger of what Dragoman chooses by itself and users may want to know, at the level of
+information: the command line shows it as progress."""
+
 
 def listed(problems: Sequence[str], others: int = 0) -> str:
     """Several problems, a sentence each, as one numbered line; a single problem unchanged.

@@ -42,6 +42,7 @@ class Conditions(Config):
         usual: dict[str, Any] = {
             name: one.default for name, one in TranslationSystem.model_fields.items()
         }
+        usual["engine"] = "pytorch"  # whose texts are those of the automatic choice
         none: dict[str, Any] = {}  # all settings of search are written
         found = []
         for ours, theirs, defaults in (

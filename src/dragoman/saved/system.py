@@ -38,7 +38,7 @@ from dragoman.text.tags import is_tag
 AUTO = "auto"
 """In place of a source language: it is decided line by line."""
 
-EngineName = Literal["pytorch", "ctranslate2"]
+EngineName = Literal["auto", "pytorch", "ctranslate2"]
 
 
 class TranslationSystem(Config):
@@ -81,8 +81,9 @@ class TranslationSystem(Config):
     addresses and numbers."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Settings of search, which override those saved with the first model."""
-    engine: EngineName = "pytorch"
-    """Engine that searches."""
+    engine: EngineName = "auto"
+    """Engine that searches; `auto` begins with `pytorch`, and changes to `ctranslate2` in long
+    texts if that gives the same text faster; see docs/performance.md."""
     precision: Literal["float32", "bfloat16", "int8", "auto"] = "float32"
     """Precision of weights; `auto` is `bfloat16` where the hardware has it. `int8` multiplies the
     large matrices in integers of eight bits, on the CPU only."""
@@ -124,7 +125,7 @@ class TranslationSystem(Config):
                 f"{len(self.weights)}"
             )
         yield from self._unfit_adapters()
-        yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
+        yield from self.beyond_ctranslate2() if self.engine == "ctranslate2" else ()
         yield from self._confidence_conflicts()
 
     def _confidence_conflicts(self) -> Iterator[str]:
@@ -163,8 +164,10 @@ class TranslationSystem(Config):
                 yield f"adapters: {domain!r} cannot be a tag like <ui>; choose another name"
         if not self.adapters:
             return
-        for name, wanted in (("engine", "pytorch"), ("workers", None), ("pivot", None)):
-            if getattr(self, name) != wanted:
+        unfit = {"engine": self.engine == "ctranslate2"}
+        unfit |= {name: getattr(self, name) is not None for name in ("workers", "pivot")}
+        for name, is_unfit in unfit.items():
+            if is_unfit:
                 yield (
                     f"adapters by domain are exchanged in this process, so {name} cannot be "
                     f"{'one' if name == 'pivot' else getattr(self, name)}; leave it out, or name "
@@ -178,7 +181,8 @@ class TranslationSystem(Config):
         """Whether each line's domain selects the model that translates it."""
         return bool(self.adapters)
 
-    def _beyond_ctranslate2(self) -> Iterator[str]:
+    def beyond_ctranslate2(self) -> Iterator[str]:
+        """What CTranslate2 lacks for this system, each with a remedy behind a semicolon."""
         if len(self.models) > 1:
             yield "engine ctranslate2 does not support ensembles; name one model"
         if self.language_model is not None:
@@ -193,7 +197,7 @@ class TranslationSystem(Config):
             yield "engine ctranslate2 cannot keep to own_pieces; remove it, or choose pytorch"
         if self.precision in {"auto", "bfloat16"}:
             yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
-        if self.search.get("early_end") == "exact":
+        if self.engine == "ctranslate2" and self.search.get("early_end") == "exact":
             yield "early_end exact needs engine pytorch; ctranslate2 ends by its own rule"
 
     @property

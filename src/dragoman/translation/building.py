@@ -1,4 +1,4 @@
-"""The engines of open systems: PyTorch in this process or in several, or CTranslate2.
+"""The engines of open systems: PyTorch in this process or in several, CTranslate2, or a choice.
 
 With small models, the threads of one process keep waiting for one another.  Single-threaded
 processes do not.
@@ -18,6 +18,7 @@ from dragoman.saved.model import model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.translation.confidence import ConfidentEngine, open_calibration
+from dragoman.translation.engine_choice import automatic_engine
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, TorchEngine
 from dragoman.translation.opening import OpenSystem, open_system
 
@@ -75,9 +76,12 @@ def _searching_engine(opened: OpenSystem) -> Engine:
             workers=system.workers,
             adapter=system.adapter,
         )
+    own: Engine
     if system.workers is not None:
-        return WorkerEngine(system, system.workers)
-    return torch_engine(opened)
+        own = WorkerEngine(system, system.workers)
+    else:
+        own = torch_engine(opened)
+    return own if system.engine == "pytorch" else automatic_engine(opened, own)
 
 
 class WorkerEngine(Engine):

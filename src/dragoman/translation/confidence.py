@@ -83,6 +83,8 @@ def conditions_of(opened: OpenSystem) -> Conditions:
     kept = system.plain()
     for name in (*_OF_LINES, *_OF_PLACES, *_RESOLVED):
         kept.pop(name, None)
+    if kept.get("engine") == "pytorch":  # the same texts as by default
+        del kept["engine"]
     if opened.tags:
         kept["tags"] = list(opened.tags)
     if system.adapter is not None:
@@ -148,6 +150,11 @@ class ConfidentEngine(Engine):
                 for source, hypotheses in zip(batch.sources, found, strict=True)
             ]
             yield SearchedBatch(batch, confident)
+
+    @property
+    @override
+    def choice(self) -> str | None:  # type: ignore[override]
+        return self._engine.choice
 
     @property
     @override

@@ -112,7 +112,8 @@ class DomainRouter(Dispatcher):
         named = [tag for tag in system.tags if tag[1:-1] in adapters]
         read = {tag for tag in named[-1:] if tag in known.pieces(known.tags)}
         tags = tuple(tag for tag in system.tags if tag not in named or tag in read)
-        alone = system.model_copy(update={"adapters": {}, "tags": tags})
+        # A converted model would keep its weights.
+        alone = system.model_copy(update={"adapters": {}, "tags": tags, "engine": "pytorch"})
         translator = translator_apart(alone, where, "adapter")
         try:
             weights = ExchangedWeights(translator.models[0], model_directory(path), adapters, usual)

@@ -270,6 +270,11 @@ class Translator(ScoringTranslator):
         return self._direct.engine.is_ready and (self._pivot is None or self._pivot.is_ready)
 
     @property
+    def engine_choice(self) -> str | None:
+        """The engine that was chosen automatically, and why; None if no choice was due yet."""
+        return self._direct.engine.choice
+
+    @property
     def context(self) -> ContextConfig | None:
         """The preceding lines that the models read with each line."""
         return self.line_format.context

@@ -27,8 +27,9 @@ _search_options = declare.options("""
 """)
 _engine_options = declare.Options(
     declare.options("""
-        --engine: pytorch | ctranslate2 -> engine
-            Inference engine of the teacher.  [default: pytorch]
+        --engine: auto | pytorch | ctranslate2 -> engine
+            Inference engine of the teacher; auto is the fastest that gives the same
+            text.  [default: auto]
         --precision: float32 | bfloat16 | int8 | auto -> precision
             Number type of the teacher's weights.  [default: float32]
         --workers N: 1 <= int <= 1024 -> workers

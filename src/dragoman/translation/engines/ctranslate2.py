@@ -37,6 +37,7 @@ from dragoman.search.penalties import length_penalty
 from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.vocabularies import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
+from dragoman.translation.engines.ctranslate2_limits import search_refusal
 from dragoman.translation.engines.engine import (
     Engine,
     SearchedBatch,
@@ -73,6 +74,8 @@ class CTranslate2Engine(Engine):
     """
 
     has_token_scores = False
+    _patience = 1
+    """Finished hypotheses that end the search for a sentence, as a multiple of the beam."""
 
     def __init__(
         self,
@@ -116,25 +119,20 @@ class CTranslate2Engine(Engine):
         )
 
     @override
-    def search(
-        self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[SearchedBatch]:
-        if config.coverage_penalty:
-            raise ConfigError(
-                "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
-                "search.coverage_penalty to 0"
-            )
+    def refusal(self, config: SearchConfig) -> str | None:
         if config.early_end == "exact":
-            raise ConfigError(
+            return (
                 "the engine ctranslate2 ends by its own rule, without early_end exact; leave it "
                 "out, or choose engine pytorch"
             )
-        if config.sampling is not None:
-            raise ConfigError(
-                "the engine ctranslate2 draws no samples, which mbr needs, too; leave out --engine"
-            )
-        if config.grammar != "any":
-            raise ConfigError("the engine ctranslate2 has no grammar; leave out --engine")
+        return search_refusal(config)
+
+    @override
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[SearchedBatch]:
+        if (reason := self.refusal(config)) is not None:
+            raise ConfigError(reason)
         pending: deque[tuple[SourceBatch, list[Any]]] = deque()
         for batch in batches:
             if batch.prefixes is not None:
@@ -241,13 +239,12 @@ class CTranslate2Engine(Engine):
         unknown = [] if config.writes_unknown else [UNK]
         tags = [] if config.allow_tags else self._tags
         symbols = [PAD, BOS, *unknown, *tags, *self._unwritable]
+        patience = self._patience if config.beam > 1 else 1  # greedy search has one hypothesis
         pending: list[Any] = self._translator.translate_batch(
-            [
-                [self._source[i] for i in source] + self._end or [self._source[EOS]]
-                for source in sources
-            ],
+            self._named(sources),
             beam_size=config.beam,
-            num_hypotheses=config.beam,
+            num_hypotheses=config.beam * patience,
+            patience=patience,
             length_penalty=0,
             return_scores=True,
             max_input_length=0,
@@ -258,6 +255,13 @@ class CTranslate2Engine(Engine):
             asynchronous=True,
         )
         return pending
+
+    def _named(self, sources: list[list[int]]) -> list[list[str]]:
+        """The pieces of sentences as CTranslate2 reads them."""
+        return [
+            [self._source[i] for i in source] + self._end or [self._source[EOS]]
+            for source in sources
+        ]
 
     def _shared_limit(self, source: list[int], config: SearchConfig) -> int:
         """The limit of the longest source that may be searched together with this source."""

@@ -23,9 +23,9 @@ from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import CONVERTED_DIRECTORY
 from dragoman.saved.weights import weights_digest
 from dragoman.text.vocabularies import BOS, EOS, UNK, Vocabularies, Vocabulary
+from dragoman.translation.engines.verdicts import TRIALS_FILE, converted_directory
 
 try:
     import ctranslate2
@@ -35,9 +35,9 @@ except ImportError as error:
 
 _NOTE = "converted_from.json"
 _SIDES = ("shared", "source", "target")
-# All names that CTranslate2 has given its files, and the note.
+# All names that CTranslate2 has given its files, the note and the trials.
 _FILES = frozenset(
-    [_NOTE, "config.json", "model.bin"]
+    [_NOTE, TRIALS_FILE, "config.json", "model.bin"]
     + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
 )
 _ACTIVATIONS = {
@@ -98,16 +98,14 @@ def convert(
     program, remedy = "the engine ctranslate2", "leave out --engine"
     check_expressible(model.config, KNOWN, program, remedy, "model.")
     check_widths(model.config, program, remedy)
-    path = directory / CONVERTED_DIRECTORY
+    path = converted_directory(directory, adapter)
     origin = {
         "weights": weights_digest(directory),
         "converter": ctranslate2.__version__,
         "revision": _REVISION,
     }
     if adapter is not None:
-        file = read_adapter(adapter).path
-        path = file.with_name(f"{file.stem}.{CONVERTED_DIRECTORY}")
-        origin["adapter"] = content_digest(file)
+        origin["adapter"] = content_digest(read_adapter(adapter).path)
     if _read_note(path) == origin:
         return path
     spec = specification(model, vocabularies)

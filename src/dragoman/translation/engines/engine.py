@@ -65,12 +65,13 @@ class SourceBatch(NamedTuple):
         )
 
     def chosen(self, places: Sequence[int]) -> SourceBatch:
-        """Some of the sentences, without the requirements for their outputs."""
-        prefixes = self.prefixes
+        """Some of the sentences."""
+        prefixes, demands = self.prefixes, self.demands
         return SourceBatch(
             [self.numbers[place] for place in places],
             [self.sources[place] for place in places],
             None if prefixes is None else [prefixes[place] for place in places],
+            None if demands is None else [demands[place] for place in places],
         )
 
 
@@ -97,6 +98,10 @@ class Engine(ABC):
     has_token_scores = True
     """Whether hypotheses have the log-probability of each of their ids."""
 
+    choice: str | None = None
+    """The engine that was chosen automatically, and why, such as "pytorch (float32): a single line
+    says little"; None if nothing was to be chosen, or not yet."""
+
     @property
     def is_ready(self) -> bool:
         """Whether a search begins at once; a search may begin, or fail, before this is True.
@@ -104,6 +109,13 @@ class Engine(ABC):
         It does not, for example, after processes that search were killed.
         """
         return True
+
+    def refusal(self, config: SearchConfig) -> str | None:
+        """The reason why the engine cannot search with these settings; None if it can.
+
+        A remedy follows a semicolon.
+        """
+        return None
 
     @abstractmethod
     def search(
@@ -239,10 +251,33 @@ class TorchEngine(Engine):
             return found
 
         def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
-            return self._found(batch.chosen(places), config, bounds)
+            return self._found(batch.chosen(places), config, bounds)  # which reads no demands
 
         bounds = bounds_of(batch, config)
         return without_faults(found, bounds, again if config.searches_again else None)
+
+    def is_final(
+        self, batch: SourceBatch, found: list[list[Hypothesis]], config: SearchConfig
+    ) -> list[bool]:
+        """Whether the first hypotheses of each sentence stand: no second search is due for them.
+
+        Args:
+            found: by another engine's ordinary search; empty for a sentence that it left out.
+        """
+        bounds = bounds_of(batch, config)
+        demands = batch.demands or [None] * len(found)
+        return [
+            bool(hypotheses)
+            and not any(bound.faults(one.ids) for one in hypotheses)
+            and self._meets(hypotheses, wanted)
+            for hypotheses, bound, wanted in zip(found, bounds, demands, strict=True)
+        ]
+
+    def _meets(self, hypotheses: list[Hypothesis], demands: LineDemands | None) -> bool:
+        if demands is None:
+            return True
+        assert self._constrained is not None, "the engine was given a vocabulary"
+        return self._constrained.meets(hypotheses, demands)
 
     def _padded(self, batch: SourceBatch) -> tuple[Tensor, Tensor]:
         source, mask = pad_sources(batch.sources)

@@ -170,7 +170,7 @@ class ConstrainedSearch:
         places = [
             place
             for place, (hypotheses, wanted) in enumerate(zip(found, demands, strict=True))
-            if any(self._faults(one, wanted, possible=True) for one in hypotheses)
+            if not self.meets(hypotheses, wanted)
         ]
         for allows_some in (True, False):
             tasks = {
@@ -194,6 +194,10 @@ class ConstrainedSearch:
                 if self._separator is None and self._invented(found[place][0], demands[place])
             ]
         return found
+
+    def meets(self, hypotheses: Sequence[Hypothesis], demands: LineDemands) -> bool:
+        """Whether no second search is due: nothing possible is missing, and nothing invented."""
+        return not any(self._faults(one, demands, possible=True) for one in hypotheses)
 
     def _task(
         self, demands: LineDemands, before: Sequence[Hypothesis], *, allows_some: bool
