@@ -25,6 +25,8 @@ from dragoman.server.server_config import ServerConfig
 from dragoman.techniques.teachers.teacher_config import TeacherConfig
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.translation.building import torch_engine
+from dragoman.translation.opening import open_system
 from studies.tables.plan import TableConfig
 
 ROOT = Path(__file__).parents[1]
@@ -170,8 +172,8 @@ def test_the_manual_of_python_does_what_it_says(
     (tmp_path / "my.yaml").write_text(to_yaml(experiment()), encoding="utf-8")
     (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    engine = "dragoman.translation.building.WorkerEngine"
-    monkeypatch.setattr(engine, lambda *_: None)  # no processes
+    engine = "dragoman.translation.building.WorkerEngine"  # without processes:
+    monkeypatch.setattr(engine, lambda system, _: torch_engine(open_system(system)))
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     printed: list[str] = []

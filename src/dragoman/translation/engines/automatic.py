@@ -15,8 +15,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count, groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from dragoman.core.wording import CHOICES
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engines.ctranslate2_limits import difference
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, TorchEngine
-from dragoman.translation.engines.verdicts import Trial, Verdicts
+from dragoman.translation.engines.verdicts import EngineTrial, Verdicts
 
 log = logging.getLogger(CHOICES)
 
@@ -38,6 +38,8 @@ ENOUGH = 1000
 """Sentences of a process after which a model is converted and tried."""
 COMPARED = 256
 """Sentences of a trial, at least."""
+TOGETHER = 8
+"""Batches whose sentences without an ordinary output are searched for together."""
 NEAR = 1e-3
 """Largest difference of two scores that other orders of summation may turn round."""
 
@@ -78,10 +80,6 @@ class AutomaticEngine(Engine):
         self._recent: deque[_Searched] = deque()
         self._recent_settings: SearchConfig | None = None
         self._lock = threading.Lock()
-
-    @override
-    def refusal(self, config: SearchConfig) -> str | None:
-        return self._own.refusal(config)
 
     @override
     def search(
@@ -152,28 +150,32 @@ class AutomaticEngine(Engine):
     def _by_other(
         self, other: Engine, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Search by the other engine; sentences that it leaves out by the own engine."""
-        for batch, found in other.search(batches, config):
-            self._seen += len(batch.sources)
-            yield SearchedBatch(batch, self._completed(batch, found, config))
+        """Search by the other engine; sentences that it leaves out by the own engine.
 
-    def _completed(
-        self, batch: SourceBatch, found: list[list[Hypothesis]], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
-        left = self._left(batch, found, config)
-        if left:
-            (again,) = self._own.search([batch.chosen(left)], config)
-            for place, hypotheses in zip(left, again.hypotheses, strict=True):
-                found[place] = hypotheses
-        return found
+        Those of several batches are searched for together: they are few, and each step takes
+        almost as long for one sentence as for many.
+        """
+        found = iter(other.search(batches, config))
+        while together := list(islice(found, TOGETHER)):
+            self._complete(together, config)
+            for searched in together:
+                self._seen += len(searched.batch.sources)
+                yield searched
 
-    def _left(
-        self, batch: SourceBatch, found: list[list[Hypothesis]], config: SearchConfig
-    ) -> list[int]:
-        """Places of the sentences that the own engine must search for."""
+    def _complete(self, together: Sequence[SearchedBatch], config: SearchConfig) -> None:
+        """Search for the sentences that the other engine left out."""
         assert isinstance(self._own, TorchEngine), "the caller has looked"
-        final = self._own.is_final(batch, found, config)
-        return [place for place, is_final in enumerate(final) if not is_final]
+        places: list[tuple[list[list[Hypothesis]], int]] = []
+        left: list[SourceBatch] = []
+        for batch, found in together:
+            final = self._own.is_final(batch, found, config)
+            missing = [place for place, is_final in enumerate(final) if not is_final]
+            places += [(found, place) for place in missing]
+            left.append(batch.chosen(missing))
+        again = self._own.search(_joined(left, config.tokens_at_once // config.beam), config)
+        hypotheses = [one for searched in again for one in searched.hypotheses]
+        for (found, place), best in zip(places, hypotheses, strict=True):
+            found[place] = best
 
     def _chosen(self, config: SearchConfig) -> Engine | None:
         """The other engine, if it is to search with these settings."""
@@ -203,12 +205,15 @@ class AutomaticEngine(Engine):
             self._verdicts.keep(config, trial)
         if not trial.is_won:
             self._take("pytorch", trial.words)
+            if self._other is not None:  # which may hold much memory
+                self._other.close()
+                self._other = None
             return None
         self._other = self._other or self._open_other()
         self._take("ctranslate2", trial.words)
         return self._other
 
-    def _tried(self, other: Engine, config: SearchConfig) -> Trial:
+    def _tried(self, other: Engine, config: SearchConfig) -> EngineTrial:
         """Search for the remembered batches by the other engine, too, call by call."""
         recent = list(self._recent)
         self._recent.clear()
@@ -216,16 +221,50 @@ class AutomaticEngine(Engine):
         searched: list[SearchedBatch] = []
         started = time.perf_counter()
         for _, together in groupby(recent, attrgetter("call")):
-            searched += other.search([one.batch.batch for one in together], config)
+            searched += self._by_other(other, [one.batch.batch for one in together], config)
         seconds = time.perf_counter() - started
-        lines = differing = own_lines = 0
-        for (batch, found), one in zip(searched, recent, strict=True):
-            left = self._left(batch, found, config)
-            own_lines += len(left)
-            lines += len(found)
-            for place, (theirs, ours) in enumerate(zip(found, one.batch.hypotheses, strict=True)):
-                if place not in left and theirs[0].ids != ours[0].ids:
-                    differing += abs(theirs[0].score - ours[0].score) > NEAR
+        pairs = [
+            (theirs[0], ours[0])
+            for (_, found), one in zip(searched, recent, strict=True)
+            for theirs, ours in zip(found, one.batch.hypotheses, strict=True)
+        ]
+        differing = sum(
+            theirs.ids != ours.ids and abs(theirs.score - ours.score) > NEAR
+            for theirs, ours in pairs
+        )
         own_seconds = sum(one.seconds for one in recent)
-        seconds += own_seconds * own_lines / lines
-        return Trial(lines=lines, differing=differing, seconds=seconds, own_seconds=own_seconds)
+        return EngineTrial(
+            lines=len(pairs), differing=differing, seconds=seconds, own_seconds=own_seconds
+        )
+
+
+def _joined(batches: Iterable[SourceBatch], tokens: int) -> Iterator[SourceBatch]:
+    """The sentences of several batches, whose outputs have the same demands, in larger batches.
+
+    A batch has at most ``tokens`` padded source pieces, unless a single one of ``batches`` has
+    more.
+    """
+    joined: SourceBatch | None = None
+    for batch in batches:
+        if not batch.sources:
+            continue
+        if joined is None:
+            joined = batch
+            continue
+        sources = joined.sources + batch.sources
+        alike = (joined.prefixes is None, joined.demands is None) == (
+            batch.prefixes is None,
+            batch.demands is None,
+        )
+        if not alike or len(sources) * max(map(len, sources)) > tokens:
+            yield joined
+            joined = batch
+            continue
+        joined = SourceBatch(
+            joined.numbers + batch.numbers,
+            sources,
+            None if batch.prefixes is None else (joined.prefixes or []) + batch.prefixes,
+            None if batch.demands is None else (joined.demands or []) + batch.demands,
+        )
+    if joined is not None:
+        yield joined

@@ -265,7 +265,7 @@ class TorchEngine(Engine):
             found: by another engine's ordinary search; empty for a sentence that it left out.
         """
         bounds = bounds_of(batch, config)
-        demands = batch.demands or [None] * len(found)
+        demands: Sequence[LineDemands | None] = batch.demands or [None] * len(found)
         return [
             bool(hypotheses)
             and not any(bound.faults(one.ids) for one in hypotheses)

@@ -43,11 +43,12 @@ class FaithfulCTranslate2(CTranslate2Engine):
 
         Two queues, so that no thread waits while the hypotheses of a batch are scored.
         """
-        searching: deque[tuple[SourceBatch, list[list[int]], list[Any]]] = deque()
+        searching: deque[tuple[SourceBatch, list[int], list[Any]]] = deque()
         scoring: deque[tuple[SourceBatch, list[list[int] | None], list[Any]]] = deque()
         for batch in batches:
-            fitting = [source for source in batch.sources if self._fits(source)]
-            searching.append((batch, fitting, self._submit(fitting, config)))
+            places = self._searchable(batch)
+            results = self._submit([batch.sources[place] for place in places], config)
+            searching.append((batch, places, results))
             if len(searching) >= self._ahead:
                 scoring.append(self._to_score(*searching.popleft(), config))
             if len(scoring) >= self._ahead:
@@ -57,25 +58,25 @@ class FaithfulCTranslate2(CTranslate2Engine):
         while scoring:
             yield self._scored(*scoring.popleft(), config)
 
-    def _fits(self, source: list[int]) -> bool:
-        """Whether a source fits into the table of positions, with its end symbol."""
-        return self._positions is None or len(source) < self._positions
+    def _searchable(self, batch: SourceBatch) -> list[int]:
+        """Places of the sentences that fit, with their end symbol, into the table of positions."""
+        if batch.prefixes is not None:
+            return []
+        limit = self._positions
+        return [
+            place
+            for place, source in enumerate(batch.sources)
+            if limit is None or len(source) < limit
+        ]
 
     def _to_score(
-        self,
-        batch: SourceBatch,
-        fitting: list[list[int]],
-        results: list[Any],
-        config: SearchConfig,
+        self, batch: SourceBatch, places: list[int], results: list[Any], config: SearchConfig
     ) -> tuple[SourceBatch, list[list[int] | None], list[Any]]:
         """The best output of each sentence, or None, and the results of scoring them."""
-        ordinary = iter(
-            [
-                self._ordinary(result.result(), self._longest(len(source), config), config)
-                for source, result in zip(fitting, results, strict=True)
-            ]
-        )
-        best = [next(ordinary) if self._fits(source) else None for source in batch.sources]
+        best: list[list[int] | None] = [None] * len(batch.sources)
+        for place, result in zip(places, results, strict=True):
+            limit = self._longest(len(batch.sources[place]), config)
+            best[place] = self._ordinary(result.result(), limit, config)
         pairs = [
             (source, ids)
             for source, ids in zip(batch.sources, best, strict=True)

@@ -30,7 +30,7 @@ def converted_directory(directory: Path, adapter: Path | None) -> Path:
     return file.with_name(f"{file.stem}.{CONVERTED_DIRECTORY}")
 
 
-class Trial(Config):
+class EngineTrial(Config):
     """What a trial has found."""
 
     lines: int = Field(ge=1)
@@ -73,17 +73,17 @@ class Verdicts:
 
     def __init__(self, directory: Path, what: str) -> None:
         self._directory, self._what = directory, what
-        self._known: dict[str, Trial] = {}
+        self._known: dict[str, EngineTrial] = {}
 
-    def of(self, config: SearchConfig) -> Trial | None:
+    def of(self, config: SearchConfig) -> EngineTrial | None:
         """The trial with these settings; None if there was none."""
         key = self._key(config)
         if key not in self._known and (found := self._read().get(key)) is not None:
             with suppress(ValidationError):
-                self._known[key] = Trial.model_validate(found)
+                self._known[key] = EngineTrial.model_validate(found)
         return self._known.get(key)
 
-    def keep(self, config: SearchConfig, trial: Trial) -> None:
+    def keep(self, config: SearchConfig, trial: EngineTrial) -> None:
         """Keep a trial; if it cannot be written, for this process only."""
         key = self._key(config)
         self._known[key] = trial

@@ -1,0 +1,39 @@
+"""The engines side by side: every row is measured, and lines that differ are counted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from ending_model import sentences, write_model
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))  # its programs name one another like this
+
+import engines  # noqa: E402
+
+
+def test_a_run_is_translated_by_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_always_chosen", lambda: None)
+    for name, value in (("FEW", 1), ("ENOUGH", 1), ("COMPARED", 1)):
+        monkeypatch.setattr(engines.automatic, name, value)
+    monkeypatch.setattr(engines.verdicts, "LEAST_GAIN", 0.0)
+    run, text = write_model(tmp_path / "run"), sentences(20)
+    own, auto, named = engines.same_text(run, text, 1)
+    assert own.startswith("| pytorch | ")
+    assert auto.startswith("| auto | ")
+    assert auto.endswith(" | 0 | 0 |")
+    assert named.startswith("| ctranslate2 | ")
+
+
+def test_engines_are_timed_with_fresh_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "PIECES", 60)
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8, "heads": 2}
+    monkeypatch.setattr(engines, "transformer", lambda _: sizes)
+    monkeypatch.setattr(engines, "ENGINES", (("pytorch", "float32"), ("ctranslate2", "float32")))
+    first, second, conversion = engines.speed("small", sentences(80), 3, 1)
+    assert first.startswith("| small | pytorch | float32 | ")
+    assert first.endswith(" | 1.00x |")
+    assert second.startswith("| small | ctranslate2 | float32 | ")
+    assert conversion.startswith("| small | conversion | | ")
