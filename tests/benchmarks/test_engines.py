@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from ending_model import sentences, write_model
 
+from dragoman.translation.engines import automatic, verdicts
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))  # its programs name one another like this
 
@@ -17,8 +19,8 @@ import engines  # noqa: E402
 def test_a_run_is_translated_by_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_always_chosen", lambda: None)
     for name, value in (("FEW", 1), ("ENOUGH", 1), ("COMPARED", 1)):
-        monkeypatch.setattr(engines.automatic, name, value)
-    monkeypatch.setattr(engines.verdicts, "LEAST_GAIN", 0.0)
+        monkeypatch.setattr(automatic, name, value)
+    monkeypatch.setattr(verdicts, "LEAST_GAIN", 0.0)
     run, text = write_model(tmp_path / "run"), sentences(20)
     own, auto, named = engines.same_text(run, text, 1)
     assert own.startswith("| pytorch | ")

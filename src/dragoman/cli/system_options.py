@@ -78,8 +78,8 @@ described_without_workers = declare.Options(
             numbers.  With none, nothing is protected.  [default: all of them]
         --engine: auto | pytorch | ctranslate2 -> engine
             Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.
-            auto begins with pytorch, and changes to ctranslate2 after some thousand lines if that
-            gives the same text faster.  [default: auto]
+            auto begins with pytorch, and changes to ctranslate2 after 1,000 lines if that gives the
+            same text faster.  [default: auto]
         --precision: float32 | bfloat16 | int8 | auto -> precision
             Number type of the weights: lower is faster and changes a few translations.  int8 is for
             the CPU; auto is bfloat16 where the hardware has it.  [default: float32]

@@ -1,12 +1,12 @@
 """The fastest engine that gives the same text, chosen while it translates.
 
-Dragoman's own engine begins.  After some thousand sentences, the model is converted for CTranslate2
+Dragoman's own engine begins.  After a thousand sentences, the model is converted for CTranslate2
 and both engines search for the last few hundred of them.  CTranslate2 goes on only if it found
 the same texts, in less time.  The verdict is kept beside the converted model, so that the next
 process need not wait.
 
 Sentences that CTranslate2 treats in its own way are searched for by Dragoman's own engine in any
-case (:meth:`TorchEngine.is_final`, :mod:`.faithful`).
+case (:meth:`~.engine.TorchEngine.is_final`, :mod:`.faithful`).
 """
 
 from __future__ import annotations

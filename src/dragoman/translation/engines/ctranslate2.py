@@ -236,9 +236,6 @@ class CTranslate2Engine(Engine):
         CTranslate2 returns all ``beam`` hypotheses, without a length penalty, because it divides by
         another power of the length, which would make it stop earlier.
         """
-        unknown = [] if config.writes_unknown else [UNK]
-        tags = [] if config.allow_tags else self._tags
-        symbols = [PAD, BOS, *unknown, *tags, *self._unwritable]
         patience = self._patience if config.beam > 1 else 1  # greedy search has one hypothesis
         pending: list[Any] = self._translator.translate_batch(
             self._named(sources),
@@ -251,10 +248,20 @@ class CTranslate2Engine(Engine):
             max_decoding_length=limit,
             min_decoding_length=min(config.minimum_length, limit),
             no_repeat_ngram_size=config.no_repeat_ngram,
-            suppress_sequences=[[self._target[i]] for i in symbols],
+            suppress_sequences=[[self._target[i]] for i in self._suppressed(config)] or None,
             asynchronous=True,
         )
         return pending
+
+    def _forbidden(self, config: SearchConfig) -> list[int]:
+        """Pieces that no output may contain."""
+        unknown = [] if config.writes_unknown else [UNK]
+        tags = [] if config.allow_tags else self._tags
+        return [PAD, BOS, *unknown, *tags, *self._unwritable]
+
+    def _suppressed(self, config: SearchConfig) -> list[int]:
+        """Pieces that CTranslate2 leaves out, as of probabilities."""
+        return self._forbidden(config)
 
     def _named(self, sources: list[list[int]]) -> list[list[str]]:
         """The pieces of sentences as CTranslate2 reads them."""

@@ -99,8 +99,8 @@ class Engine(ABC):
     """Whether hypotheses have the log-probability of each of their ids."""
 
     choice: str | None = None
-    """The engine that was chosen automatically, and why, such as "pytorch (float32): a single line
-    says little"; None if nothing was to be chosen, or not yet."""
+    """The engine that was chosen automatically, and why, such as "pytorch (float32): the engine
+    ctranslate2 has other n-best lists"; None if nothing was to be chosen, or not yet."""
 
     @property
     def is_ready(self) -> bool:

@@ -1,12 +1,14 @@
 """CTranslate2, for the sentences whose translations are those of Dragoman's own search.
 
-It differs from :class:`~dragoman.translation.engines.ctranslate2.CTranslate2Engine` in three ways:
+It differs from :class:`~dragoman.translation.engines.ctranslate2.CTranslate2Engine` in four ways:
 
+- Probabilities are over all pieces, as nothing is left out of the search.
 - Search ends later: when twice as many hypotheses as the beam are finished.  Dragoman's exact end
   nearly always comes before that.
 - Sentences that CTranslate2 treats in its own way are left out: those whose hypotheses come near
-  the length limit, would have broken characters, or do not fit into its table of positions.
-- Hypotheses get the log-probabilities of their pieces, over all pieces, by forced decoding.
+  the length limit, have a forbidden piece or a broken character, or do not fit into its table of
+  positions.
+- Hypotheses get the log-probabilities of their pieces by forced decoding.
 """
 
 from __future__ import annotations
@@ -34,6 +36,10 @@ class FaithfulCTranslate2(CTranslate2Engine):
     @override
     def refusal(self, config: SearchConfig) -> str | None:
         return difference(config)
+
+    @override
+    def _suppressed(self, config: SearchConfig) -> list[int]:
+        return []
 
     @override
     def search(
@@ -94,6 +100,9 @@ class FaithfulCTranslate2(CTranslate2Engine):
 
     def _ordinary(self, result: Any, limit: int, config: SearchConfig) -> list[int] | None:
         """The ids of the best hypothesis; None if Dragoman's own search may find another."""
+        forbidden = {self._target[i] for i in self._forbidden(config)}
+        if not all(forbidden.isdisjoint(names) for names in result.hypotheses):
+            return None
         if any(len(names) + 1 >= limit for names in result.hypotheses):
             return None  # cut off, or competes with hypotheses that are
         hypotheses = []
