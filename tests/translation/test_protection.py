@@ -213,7 +213,7 @@ def test_what_is_unprotected_or_begun_or_a_term_is_translated(models: list[Path]
     assert "door" in term.text
 
 
-def test_copies_go_through_a_pivot_and_stay_in_their_places(models: list[Path]) -> None:
+def test_copies_stay_in_their_places(models: list[Path]) -> None:
     lines = ["open", "2048", "the door", "", "{name}"]
     translator = Translator.load(models[0])
     for size in (1, 4096):
