@@ -20,6 +20,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import label_vocabulary
+from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
@@ -34,6 +35,7 @@ def save_tiny_model(
     tags: tuple[str, ...] = (),
     directions: tuple[Direction, ...] = (),
     inline_tags: InlineTags | None = None,
+    markup: tuple[MarkupStyle, ...] = (),
     context: ContextConfig | None = None,
     config: ModelConfig = TransformerConfig(  # noqa: B008 - it is frozen
         encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2
@@ -54,6 +56,7 @@ def save_tiny_model(
         directions=directions,
         search={"extra_length": 3, **search},
         inline_tags=inline_tags,
+        markup=markup,
         context=context,
     )
     save_model(directory, saved, vocabularies, weights)

@@ -19,9 +19,10 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol
+from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
 from dragoman.text.transforms import TransformConfig
-from dragoman.text.transforms.inline_tagging import inline_tags
+from dragoman.text.transforms.inline_tagging import inline_tags, markup_styles
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabularies import Vocabularies
 
@@ -56,6 +57,8 @@ class SavedConfig(Config):
     """How terms were annotated in training with their translations; none if they were not."""
     inline_tags: InlineTags | None = None
     """Inline tags that it has learned to put around the right words; none if it has not."""
+    markup: tuple[MarkupStyle, ...] = ()
+    """Markup of lines that it reads as inline tags, because it was so in all its training text."""
 
 
 @dataclass
@@ -115,7 +118,8 @@ def tags_learned(
         with suppress(SavedError):  # a user of the vocabulary will report its fault
             known = _common_tags(vocabularies())
             method, inline = method or _annotation_by(known), inline or _inline_tags_among(known)
-    return {"term_annotation": method, "inline_tags": inline}
+    markup = markup_styles(transforms)
+    return {"term_annotation": method, "inline_tags": inline, "markup": markup}
 
 
 def _keeps_all(start: Mapping[str, Any] | None) -> bool:

@@ -7,12 +7,26 @@ HTML, and the placeholders of user interfaces). Documents are read in :mod:`drag
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import regex
 
-from dragoman.text.inline_tags import TagSpan
-from dragoman.text.terms.terminology import Terminology
+from dragoman.text.inline_tags import (
+    SYMBOL,
+    InlineTags,
+    PlacedTag,
+    TagSpan,
+    numbered,
+    pair_symbols,
+    point_symbol,
+    read_tags,
+    symbols_in,
+    write_tags,
+)
+from dragoman.text.normalization import normalize
+from dragoman.text.terms.terminology import WORDS_IN_BRACKETS, Terminology
 
 MarkupStyle = Literal["rst", "html", "placeholders"]
 
@@ -39,6 +53,68 @@ class MarkupSpan(NamedTuple):
     """Position in the text without the markup around words."""
     key: str
     """Identity of the markup, which is the same in the other language."""
+    begin: str
+    """As it is written, in front of the words; all of it if it is not around words."""
+    end: str = ""
+    """As it is written, behind the words."""
+
+
+@dataclass(frozen=True)
+class SymbolisedText:
+    """A text with symbols in place of its markup."""
+
+    text: str
+    spans: tuple[MarkupSpan, ...]
+    tags: tuple[PlacedTag, ...]
+    """Those of the spans, in the same order."""
+
+    def written(self, translation: str) -> str:
+        """A translation with this markup in place of its symbols."""
+        plain, places = read_tags(translation, self._copies())
+        result, end = "", 0
+        for symbol in SYMBOL.finditer(translation):
+            key = symbol["sign"] != "x", int(symbol["number"])
+            span, place = self._by_key.get(key), places.get(key)
+            if span is None or place is None or span.span.kind == "copy":
+                continue
+            is_end = symbol["sign"] == "/t"
+            at = max(end, place[is_end])
+            result, end = result + plain[end:at] + (span.end if is_end else span.begin), at
+        return result + plain[end:]
+
+    def lost(self, translation: str) -> tuple[str, ...]:
+        """The markup whose symbols a translation lacks, such as one that was cut off."""
+        there = set(symbols_in(translation))
+        return tuple(
+            span.begin
+            for (is_pair, number), span in self._by_key.items()
+            if not there.issuperset(pair_symbols(number) if is_pair else [point_symbol(number)])
+        )
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[bool, int], MarkupSpan]:
+        """The spans by whether they are pairs, and their numbers."""
+        keys = [(tag.kind == "pair", tag.number) for tag in self.tags]
+        return dict(zip(keys, self.spans, strict=True))
+
+    def _copies(self) -> dict[int, str]:
+        return {
+            number: span.begin
+            for (_, number), span in self._by_key.items()
+            if span.span.kind == "copy"
+        }
+
+
+def symbolised(
+    text: str, styles: Sequence[MarkupStyle], inline_tags: InlineTags
+) -> SymbolisedText | None:
+    """A normalised text with symbols for its markup; None without any, or with too much of it."""
+    plain, spans = read_markup(text, styles)
+    pairs = sum(one.span.kind == "pair" for one in spans)
+    if not spans or not inline_tags.fits(pairs, len(spans) - pairs) or SYMBOL.search(text):
+        return None
+    tags = numbered([one.span for one in spans])
+    return SymbolisedText(normalize(write_tags(plain, tags)), tuple(spans), tuple(tags))
 
 
 class _Found(NamedTuple):
@@ -76,9 +152,11 @@ def read_markup(text: str, styles: Sequence[MarkupStyle]) -> tuple[str, list[Mar
     for one in sorted(found, key=lambda one: (one.start, -one.stop)):
         if one.inner is not None:
             span = TagSpan(place(one.inner[0]), place(one.inner[1]), "pair")
+            written = text[one.start : one.inner[0]], text[one.inner[1] : one.stop]
         else:
             span = TagSpan(place(one.start), place(one.stop), "copy" if one.is_copy else "point")
-        spans.append(MarkupSpan(span, one.key))
+            written = text[one.start : one.stop], ""
+        spans.append(MarkupSpan(span, one.key, *written))
     return plain, spans
 
 
@@ -111,6 +189,8 @@ def _rst(text: str) -> Iterator[_Found]:
 def _html(text: str) -> Iterator[_Found]:
     opened: list[regex.Match[str]] = []
     for match in _HTML.finditer(text):
+        if WORDS_IN_BRACKETS.fullmatch(match[0]):
+            continue
         if match["empty"]:
             yield _Found(*match.span(), None, False, match[0])
         elif not match["slash"]:

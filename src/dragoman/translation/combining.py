@@ -10,6 +10,7 @@ from dragoman.saved.directions import check_same_languages
 from dragoman.saved.saved_config import SavedModel
 from dragoman.search import Ensemble, EnsembleKind, FusedScorer, ModelScorer, Scorer
 from dragoman.text.inline_tags import InlineTags
+from dragoman.text.markup_spans import MarkupStyle
 
 
 def build_scorer(
@@ -72,6 +73,12 @@ def common_inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
     return InlineTags(
         pairs=min(tags.pairs for tags in known), points=min(tags.points for tags in known)
     )
+
+
+def common_markup(models: Sequence[SavedModel]) -> tuple[MarkupStyle, ...]:
+    """Markup that all models of an ensemble read as inline tags."""
+    first, *others = (saved.config.markup for saved in models)
+    return tuple(style for style in first if all(style in other for other in others))
 
 
 def fused_with(

@@ -17,6 +17,7 @@ from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import Hypothesis, SearchConfig
+from dragoman.text.markup_spans import SymbolisedText
 from dragoman.text.terms.line_demands import LineDemands
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import Translation
@@ -40,6 +41,8 @@ class Line:
     """Demands on its translation; None if there are none on any."""
     in_capitals: bool = False
     """Whether ``text`` has lost its capitals, which its translation is to have."""
+    markup: SymbolisedText | None = None
+    """The markup in whose place ``text`` has symbols."""
 
 
 class TranslatedLine(NamedTuple):
@@ -56,6 +59,8 @@ class TranslatedLine(NamedTuple):
         if demands is None or best.refused is not None:
             return ()
         codes = {one.name for one in demands.phrases if one.kind in demands.codes}
+        if self.line.markup is not None:
+            codes.update(span.begin for span in self.line.markup.spans)
         return (*(one for one in best.missing or () if one in codes), *(best.invented or ()))
 
 

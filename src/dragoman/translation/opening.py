@@ -33,6 +33,7 @@ from dragoman.saved.system_parts import TermsConfig
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
+from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import read_kept
 from dragoman.text.terms.line_demands import USUAL
@@ -43,6 +44,7 @@ from dragoman.translation.combining import (
     build_scorer,
     check_together,
     common_inline_tags,
+    common_markup,
     fused_with,
 )
 from dragoman.translation.engines.packing import pack_weights
@@ -75,6 +77,8 @@ class OpenSystem:
     """The neighbours that the models read with each sentence."""
     inline_tags: InlineTags | None = None
     """Inline tags that all models and the engine know; None if there are none."""
+    markup: tuple[MarkupStyle, ...] = ()
+    """Markup of lines that all models read as inline tags."""
     shortlist: ShortlistedSearch | None = None
     """Searches among the pieces of the shortlist, if the system has one."""
     foreign: tuple[int, ...] = ()
@@ -210,6 +214,7 @@ def open_system(
         annotate=_annotator(system, saved),
         context=first.config.context,
         inline_tags=common_inline_tags(saved) if own else None,
+        markup=common_markup(saved) if own else (),
         shortlist=_shortlist(system, saved, scorer) if own else None,
         foreign=_foreign(system, first) if own else (),
     )

@@ -15,6 +15,7 @@ from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.context import ContextConfig, ContextFitter, ContextReader
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.language_codes import is_language_tag, meant
+from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabularies import UNK, Vocabularies, Vocabulary, is_empty
 from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE
@@ -88,6 +89,8 @@ class LineFormat:
     """The preceding lines that the models read with each line."""
     inline_tags: InlineTags | None = None
     """Maximum inline tags in a line; None if the models have learned none."""
+    markup: tuple[MarkupStyle, ...] = ()
+    """Markup of lines that the models read as inline tags."""
     reminder: LanguageReminder | None = None
     """Warns about lines that name no target language."""
 

@@ -233,6 +233,22 @@ def judged(
     return Judgement(lacking, demands.invented(text) if demands.codes else None)
 
 
+def are_demanded(
+    terms: Terminology, speller: PhraseSpeller, config: SearchConfig, engine: TorchEngine
+) -> bool:
+    """Whether a search demands terms: those that are usual are not, where it cannot.
+
+    Raises:
+        ConfigError: it cannot demand terms that somebody asked for.
+        DataError: a term does not fit into an output.
+    """
+    if not terms or (terms.by_default and config.grammar != "any"):
+        return False
+    if not terms.by_default:
+        check_terms(terms, speller, config, engine)
+    return True
+
+
 def check_terms(
     terms: Terminology, speller: PhraseSpeller, config: SearchConfig, engine: TorchEngine
 ) -> None:

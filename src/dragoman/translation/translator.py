@@ -23,18 +23,19 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
+from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
-from dragoman.text.vocabularies import Vocabularies, Vocabulary
+from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.building import build_engines
-from dragoman.translation.capital_lines import CapitalLines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
+from dragoman.translation.line_rewriting import LineRewritings
 from dragoman.translation.line_stream import TranslatedLine, numbered
 from dragoman.translation.line_translator import LineCall, ScoringTranslator
 from dragoman.translation.opening import (
@@ -49,7 +50,7 @@ from dragoman.translation.pivot import check_ranks
 from dragoman.translation.preparation import LanguageReminder, LineFormat, check_prefix
 from dragoman.translation.terms import (
     TermDemands,
-    check_terms,
+    are_demanded,
     read_glossary,
 )
 
@@ -74,6 +75,7 @@ class Translator(ScoringTranslator):
         context: the preceding lines that the models read with each line.  The lines of a call
             are one document, or several separated by empty lines.
         inline_tags: the inline tags that the models have learned, if any.
+        markup: of lines, which the models read as inline tags.
         languages: source and target language, if they have names, for files of terms.
 
     Models in training may be given: they are in evaluation mode only while in use.
@@ -95,6 +97,7 @@ class Translator(ScoringTranslator):
         terms: Terminology | None = None,
         context: ContextConfig | None = None,
         inline_tags: InlineTags | None = None,
+        markup: tuple[MarkupStyle, ...] = (),
         languages: tuple[str, str] | None = None,
     ) -> None:
         own = build_scorer(models)
@@ -109,6 +112,7 @@ class Translator(ScoringTranslator):
             annotate,
             context,
             inline_tags,
+            markup,
             reminder,
         )
         self._direct = DirectTranslation(engine or local, local, line_format)
@@ -197,6 +201,7 @@ class Translator(ScoringTranslator):
             terms=terms,
             context=opened.context,
             inline_tags=opened.inline_tags,
+            markup=opened.markup,
             languages=languages,
         )
 
@@ -311,10 +316,14 @@ class Translator(ScoringTranslator):
         if call.glossary is not None:
             terms = terms.also(read_glossary(call.glossary, self._languages))
         source = (self._pivot or self).vocabularies.source
-        stay = config.capitals == "keep" or config.grammar != "any" or not self.reads_source
-        capitals = CapitalLines(terms, source, self._written_in, self.context, stay=stay)
-        given = map(capitals.read, given)
-        if (demands := self._demands(terms, source, config)) is not None:
+        written = self.line_format, terms, config, source, self._written_in
+        rewritings = LineRewritings(*written, has_pivot=self._pivot is not None)
+        given = rewritings.read(given)
+        demands = None
+        if are_demanded(terms, self._speller, config, self._direct.local):
+            words = source, self._speller, self.context, self.inline_tags
+            keeps_tags = not terms.by_default or config.allow_tags
+            demands = TermDemands(terms, *words, keeps_tags=keeps_tags)
             given = map(demands.demand, given)
         # TermDemands itself warns about a glossary whose terms occur in no line.
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
@@ -322,35 +331,20 @@ class Translator(ScoringTranslator):
         if self._pivot is not None:
             shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
             first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
-        return self._checked(direct.search(given, call.progress, config, first), capitals, demands)
-
-    def _demands(
-        self, terms: Terminology, source: Vocabulary, config: SearchConfig
-    ) -> TermDemands | None:
-        """What demands ``terms`` of each line; None if there is nothing to demand.
-
-        Raises:
-            ConfigError: the search cannot demand terms that somebody asked for.
-            DataError: a term does not fit into an output.
-        """
-        if not terms or (terms.by_default and config.grammar != "any"):
-            return None
-        if not terms.by_default:
-            check_terms(terms, self._speller, config, self._direct.local)
-        parts = source, self._speller, self.context, self.inline_tags
-        return TermDemands(terms, *parts, keeps_tags=not terms.by_default or config.allow_tags)
+        found = direct.search(given, call.progress, config, first)
+        return self._checked(found, rewritings, demands)
 
     def _checked(
         self,
         translated: Iterator[TranslatedLine],
-        capitals: CapitalLines,
+        rewritings: LineRewritings,
         demands: TermDemands | None,
     ) -> Iterator[TranslatedLine]:
         """Yield lines and translations, with a warning for each translation that lacks a term."""
         for one in translated:
             if demands is not None:
                 demands.check(one)
-            yield capitals.write(one)
+            yield rewritings.write(one)
             self._check_open()  # it may have been closed before the next one is requested
         if demands is not None:
             demands.conclude()

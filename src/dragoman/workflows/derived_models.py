@@ -134,7 +134,7 @@ def _facts(chosen: Sequence[Path]) -> TrainingFacts:
     return TrainingFacts(text=tuple(text))
 
 
-_READ = {"context", "term_annotation", "inline_tags", "translates"}
+_READ = {"context", "term_annotation", "inline_tags", "markup", "translates"}
 """Settings of a saved model, besides its sizes, that define its sources and targets."""
 
 

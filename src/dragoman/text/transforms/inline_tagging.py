@@ -341,6 +341,12 @@ def _words_once(text: str) -> dict[str, Range]:
 _SIGNS = ".,:;!?\"'()[]{}<>«»„“”‚‘’…-–—/&*%$#@=+|\\_~`^。、，；：！？（）「」"
 
 
+def markup_styles(transforms: Iterable[TransformConfig]) -> tuple[MarkupStyle, ...]:
+    """The markup that a model learns as symbols by these transforms."""
+    found = [one.styles for one in transforms if isinstance(one, MarkupTagsConfig)]
+    return tuple(dict.fromkeys(style for styles in found for style in styles))
+
+
 def inline_tags(transforms: Iterable[TransformConfig]) -> InlineTags | None:
     """All tags that a model learns by these transforms; None if it learns none."""
     found = [
