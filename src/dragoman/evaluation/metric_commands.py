@@ -19,9 +19,8 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.files import user_data_folder
+from dragoman.evaluation.metric_file import METRICS_SETTING, metrics_file
 
-_SETTING = "DRAGOMAN_METRICS"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 log = logging.getLogger(__name__)
@@ -56,12 +55,6 @@ class MetricCommand(Config):
     the end."""
 
 
-def metrics_file() -> Path:
-    """The file that names programs; it need not exist."""
-    given = os.environ.get(_SETTING)
-    return Path(given).absolute() if given else user_data_folder() / "metrics.yaml"
-
-
 def metric_commands() -> Mapping[str, MetricCommand]:
     """The programs by the names of their metrics.
 
@@ -71,8 +64,8 @@ def metric_commands() -> Mapping[str, MetricCommand]:
     try:
         written = path.stat().st_mtime_ns
     except OSError:
-        if os.environ.get(_SETTING):
-            _warn_once(f"{path}: no such file, though {_SETTING} names it")
+        if os.environ.get(METRICS_SETTING):
+            _warn_once(f"{path}: no such file, though {METRICS_SETTING} names it")
         return {}
     return _read(path, written)
 

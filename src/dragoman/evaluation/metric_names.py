@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.core.plugins import Registry
-from dragoman.evaluation.metric_commands import metric_commands
+from dragoman.evaluation.metric_file import names_programs
 
 GROUP = "dragoman.metrics"
 """The group of entry points by which packages add metrics."""
@@ -53,4 +53,8 @@ def metric_names() -> list[str]:
 def added_metrics() -> list[str]:
     """Names of the metrics that other packages or programs add."""
     added = METRICS.added()
+    if not names_programs():
+        return added
+    from dragoman.evaluation.metric_commands import metric_commands  # reads YAML
+
     return [*added, *sorted(metric_commands().keys() - BUILT_IN.keys() - {*added})]

@@ -26,7 +26,8 @@ from tqdm import tqdm
 
 from dragoman.core.errors import ConfigError, StorageError, WorkerError
 from dragoman.core.files import make_directory, user_data_folder
-from dragoman.evaluation.metric_commands import MetricCommand, metrics_file
+from dragoman.evaluation.metric_commands import MetricCommand
+from dragoman.evaluation.metric_file import metrics_file
 
 _OURS = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")  # would lead the program to our packages
 _LARGEST_SCRIPT = 2**20  # bytes of a file whose content counts, not its name alone
