@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx
@@ -33,7 +33,8 @@ class Echo:
     def configure(self, **options: Any) -> SearchConfig:
         return changed_search(SearchConfig(), options)
 
-    def translate_nbest(self, lines: Sequence[str], **_: Any) -> list[list[Translation]]:
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        lines = list(lines)
         assert all(lines)
         return [[Translation(line, 0.0, 0.0, [], ended=True)] for line in lines]
 

@@ -100,7 +100,8 @@ def test_every_metric_but_time_stamps_is_on_the_dashboard(exported: dict[str, se
 
 def test_every_alert_is_tested_to_fire_and_not_to() -> None:
     alerts = {rule["alert"] for rule in rules()}
-    fired, silent = set(), set()
+    fired: set[str] = set()
+    silent: set[str] = set()
     for test in read("rules.test.yaml")["tests"]:
         for one in test["alert_rule_test"]:
             (fired if one["exp_alerts"] else silent).add(one["alertname"])

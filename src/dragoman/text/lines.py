@@ -217,7 +217,7 @@ def _xz_stream() -> Any:
 
 
 def _zstandard_frame() -> Any:
-    options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
+    options = {int(zstd.DecompressionParameter.window_log_max): _LARGEST_WINDOW}
     return zstd.ZstdDecompressor(options=options)
 
 

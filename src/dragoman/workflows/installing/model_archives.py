@@ -130,7 +130,7 @@ def _compressed(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
             yield packed  # type: ignore[misc]
     elif suffix == ".tar.zst":
         with zstd.ZstdFile(stream, "wb", level=6) as packed:
-            yield packed
+            yield packed  # type: ignore[misc]
     else:
         yield stream
 
