@@ -138,6 +138,9 @@ def layouts() -> dict[str, dict[str, str]]:
         "tsv-files": {
             "all.tsv": "en\tde\n" + "".join(f"{s}\t{t}\n" for s, t in STRINGS.items()),
         },
+        "csv-files": {
+            "all.csv": "en,de\n" + "".join(f'"{s}","{t}"\n' for s, t in STRINGS.items()),
+        },
         "jsonl-files": {
             "all.jsonl": "".join(
                 json.dumps({"translation": {"en": s, "de": t}}) + "\n" for s, t in STRINGS.items()

@@ -129,6 +129,7 @@ QT = (
     [
         (layouts()["tmx-files"], "memory/all.tmx"),
         (layouts()["xcstrings-files"], "App/Localizable.xcstrings"),
+        ({"a.csv": "en,fr\n" + "".join(f"{one},\n" for one in STRINGS)}, "a.csv"),
         ({"a_fr.ts": QT}, "a_fr.ts"),
         ({"src/a.ts": "let a = 1;", "a_de.ts": QT, "a.ts": QT}, "a.fr.ts"),
         ({"fr/a.xlf": xliff("source-language='en'")}, "fr/a.xlf"),
@@ -159,7 +160,11 @@ def test_files_of_both_languages(
     outcome = call("translate", model, "--tree", folder, "--to", "fr")
     assert outcome.code == 0, outcome.err
     part = CorpusPart(
-        path=str(folder), format=form, source="en", target="fr", unreviewed=form != "tmx-files"
+        path=str(folder),
+        format=form,
+        source="en",
+        target="fr",
+        unreviewed=form not in ("tmx-files", "csv-files"),
     )
     found = {pair.source: pair.target for pair in read_pairs(part)}
     assert found == {one: f"{one.upper()}fr" for one in STRINGS}

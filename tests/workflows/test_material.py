@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
         (["named.tsv"], {}, "--source 'of people' --target of_models"),
         (["two.tsv"], {"source": "german", "target": "german"}, "both 'german'"),
         (["text.txt"], {}, "--format"),
-        (["terms.CSV"], {}, r"terms\.CSV: spreadsheets and CSV are not read; .* \(\.tsv\)"),
+        (["terms.CSV"], {}, r"terms\.CSV: spreadsheets are not read; .* \(\.csv\)"),
         (["train.en"], {}, "--format"),
         (["other", "text.txt"], {}, "--source en --target de"),
         (["train.en", "val.en"], {}, "--source"),
@@ -164,9 +165,13 @@ def test_two_documents_are_not_taken_for_lines(suffix: str, tmp_path: Path) -> N
 
 
 def test_two_spreadsheets_are_not_taken_for_lines(folder: Path) -> None:
-    (folder / "en.csv").write_text("a\n")
-    with pytest.raises(ConfigError, match=r"en\.csv: spreadsheets .*; or say --format plain"):
-        find(folder, "en.csv", "train.de", source="en", target="de")
+    for name, problem in (
+        ("en.xlsx", "spreadsheets .*; or say --format plain"),
+        ("en.csv", "both"),
+    ):
+        (folder / name).write_text("a\n")
+        with pytest.raises(ConfigError, match=rf"{re.escape(name)}: .*{problem}"):
+            find(folder, name, "train.de", source="en", target="de")
 
 
 def test_a_document_in_a_held_out_set_is_not_taken_for_lines(folder: Path) -> None:

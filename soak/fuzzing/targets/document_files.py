@@ -190,6 +190,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         words="<message> <source> <translation/> <numerusform> numerus='yes' %n %1 &amp;F",
         bombs=(xml_bombs(), within(*_QT)),
     ),
+    "csv-file": lambda: _kind(
+        "texts.csv",
+        words='" "" , ; en de {n} %s',
+        bombs=(within("en;de\n", ";\n"), [b"en;de\n" + b"a;\n" * 20_000]),
+    ),
     "properties": lambda: _kind(
         "texts.properties",
         words="= : # ! \\u00e9 \\ \\\n {0} '' '{'",

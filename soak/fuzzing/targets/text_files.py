@@ -150,6 +150,13 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
     ),
+    "csv": _target(
+        "csv",
+        partial(_format, ".csv", ("en", "de")),
+        [seed("texts.csv")],
+        as_files("a.csv", long_lines(), [b"en,de" + b",c" * 100_000 + b"\n1,2\n"]),
+        tokens(['"', '""', ",", ";", "\n", "\r"]),
+    ),
     "qt": _target(
         "qt",
         partial(_format, ".ts", ("en", "de")),

@@ -18,10 +18,7 @@ from dragoman.text.lines import COMPRESSIONS, language_of_file
 log = logging.getLogger(__name__)
 
 _SPREADSHEETS = {".csv", ".xlsx", ".xls", ".ods"}
-_NO_SPREADSHEETS = (
-    "spreadsheets and CSV are not read; save it as text separated by tabs (.tsv), in UTF-8 and "
-    "without quotation marks around the cells"
-)
+_NO_SPREADSHEETS = "spreadsheets are not read; save one with both languages as CSV (.csv)"
 _LINES = {".txt"}  # of documents, those that are nothing but lines
 _ARABIC = ".arb"  # of strings of a program, and of Standard Arabic
 _SHORT = 40  # characters of a name in an example

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import html
+import io
 import json
 import plistlib
 from collections.abc import Callable
@@ -110,6 +112,11 @@ CASES = [
         lambda content: found_text(content, "message/translation"),
     ),
     Case(
+        "a.csv",
+        lambda text: 'en,de\n"' + text.replace('"', '""') + '",\n',
+        lambda content: list(csv.reader(io.StringIO(content, newline="")))[1][1],
+    ),
+    Case(
         "a.properties",
         lambda text: javaproperties.dumps({"a": text}, timestamp=False),
         lambda content: str(javaproperties.loads(content)["a"]),
@@ -145,7 +152,7 @@ def test_placeholders_come_out_as_they_went_in(case: Case, parts: list[str], by:
         assert translated(case.name, case.write(source), by=str) == case.write(source)
 
 
-WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings", "a.ts")
+WITHOUT = ("a.po", "a.xlf", "a.tmx", "a.xcstrings", "a.ts", "a.csv")
 """Formats that have translations beside the source, or none."""
 IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.resx", "a.xml")
 
@@ -167,6 +174,7 @@ IN_PLACE = ("a.json", "a.yml", "a.strings", "a.stringsdict", "a.properties", "a.
         ("a.xcstrings", b'{"sourceLanguage" : "en","strings":{"":{ }, "%@" :{}}}'),
         ("a.resx", b"<root ><data name='a' type='x'><value>A b</value></data></root>\r\n"),
         ("a.ts", b"<!DOCTYPE TS><TS ><context/></TS>\r\n"),
+        ("a.csv", b'en;de\r\n"A b";"c"\r\n12;\r\n'),
         ("a.properties", b"# nothing\r\n\xfc = 12\n ! \xfc\n"),
     ],
 )

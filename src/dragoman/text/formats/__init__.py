@@ -22,11 +22,13 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import Registry, are_suffixes, installed
+from dragoman.text.formats.csv_tables import Csv
 from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po
 from dragoman.text.formats.projects.bilingual_projects import (
+    CsvProject,
     JsonlProject,
     QtProject,
     TmxProject,
@@ -83,6 +85,7 @@ FORMATS: dict[str, Format] = {
         Xliff(),
         Xcstrings(),
         Qt(),
+        Csv(),
         Trees(),
         Sgm(),
         WmtXml(),
@@ -98,6 +101,7 @@ FORMATS: dict[str, Format] = {
         QtProject(),
         TmxProject(),
         TsvProject(),
+        CsvProject(),
         JsonlProject(),
         PlainProject(),
     )

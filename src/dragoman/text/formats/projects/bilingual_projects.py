@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.text.formats.bilingual import BilingualFormat
+from dragoman.text.formats.csv_tables import Csv
 from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.projects.language_places import (
@@ -132,6 +133,19 @@ class TsvProject(NamedSides):
     title = "tables"
     examples = "*.tsv with a column for each language"
     form = Tsv()
+
+
+class CsvProject(NamedSides):
+    """Tables of spreadsheets with a column for each language."""
+
+    name = "csv-files"
+    title = "tables in CSV"
+    examples = "*.csv with a column for each language"
+    form = Csv()
+
+    @override
+    def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
+        return [FileToTranslate(file, file) for file, _ in self._fitting(folder, sides, warn_once)]
 
 
 class JsonlProject(NamedSides):
