@@ -80,6 +80,11 @@ def test_a_declared_family_of_percent_rules_out_guesses_at_others() -> None:
     assert spans("%1 %Y :name", declared=("printf",)) == [":name"]
 
 
+def test_a_named_conversion_behind_a_number_is_no_percentage() -> None:
+    text = "0 %(cnt)s of 5%(n)d, 20 %(ca) and 3 %(sure)ly"
+    assert spans(text, is_string=False) == ["%(cnt)s", "%(n)d"]
+
+
 def test_conversions_of_several_families_do_not_join() -> None:
     assert spans("%dx%d and %s%s, %d%%") == ["%d", "%d", "%s", "%s", "%d", "%%"]
     assert spans("%count% of %total%%s") == ["%count%", "%total", "%%"]

@@ -111,6 +111,8 @@ PERCENT_NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "python",
         "text",
+        # A whole one behind a number is no percentage either.
+        rf"%\([A-Za-z_]\w*\)[-+0\#]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[diouxXeEfFgGcrsa]{_NO_WORD}|"
         rf"(?!{_AFTER_NUMBER})%\([A-Za-z_][^()\n]*\)"
         rf"[-+0\#]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGcrsa]|"
         rf"(?!{_AFTER_NUMBER})%\([A-Za-z_][\w.-]*\)",
