@@ -8,23 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 if TYPE_CHECKING:
+    import torch
+
     from dragoman.evaluation.metrics import Score
     from dragoman.recipe import ExperimentConfig
     from dragoman.training.observers import Observer, Record
     from dragoman.translation.classification import Classifier
+    from dragoman.translation.options import SystemOptions
     from dragoman.translation.translator import Translator
     from dragoman.validation import Report
 
 
-def load(*paths: Path | str, **options: Any) -> Translator:
+def load(
+    *paths: Path | str, device: str | torch.device | None = None, **options: Unpack[SystemOptions]
+) -> Translator:
     """Open a model or run directory; several make an ensemble.
 
     Args:
         paths: directories of models, runs or checkpoints, or names of installed models.
-        options: ``device``, ``precision`` and ``workers``, see ``Translator.load``.
+        device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
+        options: such as ``precision`` and ``workers``, see ``Translator.load``.
 
     Raises:
         SavedError: a model is missing or damaged, or their vocabularies differ.
@@ -32,7 +38,7 @@ def load(*paths: Path | str, **options: Any) -> Translator:
     """
     from dragoman.translation.translator import Translator
 
-    return Translator.load(*paths, **options)
+    return Translator.load(*paths, device=device, **options)
 
 
 def load_classifier(*paths: Path | str, device: str | None = None) -> Classifier:
@@ -78,9 +84,31 @@ class TrainedRun:
     """Scores of the finished model by set, ``dev`` first: ``loss``, ``perplexity`` and, by name,
     each metric with ``value`` and ``signature``."""
 
-    def load(self, **options: Any) -> Translator:
+    def load(
+        self, *, device: str | torch.device | None = None, **options: Unpack[SystemOptions]
+    ) -> Translator:
         """Open the model, like :func:`load`."""
-        return load(self.path, **options)
+        return load(self.path, device=device, **options)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each set: its name as ``set``, loss, perplexity and the value of each metric.
+
+        ``pandas.DataFrame(run.rows())`` makes a table of them.
+        """
+        return [
+            {"set": name}
+            | {
+                figure: value["value"] if isinstance(value, dict) else value
+                for figure, value in report.items()
+                if not isinstance(value, dict) or "value" in value
+            }
+            for name, report in self.scores.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        from dragoman.core.html_tables import html_table
+
+        return html_table(self.rows())
 
 
 def train(

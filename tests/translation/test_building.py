@@ -106,7 +106,7 @@ def test_settings_of_sampling_are_merged_one_by_one(folder: Path, tmp_path: Path
     assert drawing.configure(sampling=SamplingConfig(seed=3)).sampling == SamplingConfig(seed=3)
     assert load(folder, "one").configure(sampling={"seed": 7}).sampling == SamplingConfig(seed=7)
     with pytest.raises(ConfigError, match="sampling"):
-        drawing.configure(sampling=3)
+        drawing.configure(sampling=3)  # type: ignore[arg-type]
 
 
 class TestTags:

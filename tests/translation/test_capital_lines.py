@@ -24,6 +24,7 @@ from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.capital_lines import CapitalLines
 from dragoman.translation.line_stream import numbered
+from dragoman.translation.options import LineOptions
 from dragoman.translation.service.linking import word_links
 from dragoman.translation.translator import Translator
 
@@ -111,7 +112,7 @@ def test_the_model_reads_words_in_the_case_it_knows(
     "options", [{}, {"nbest": 3}, {"sampling": {"seed": 3}}, {"mbr": {"samples": 5}}]
 )
 def test_translations_are_those_of_the_usual_case_in_capitals(
-    translator: Translator, options: dict[str, object]
+    translator: Translator, options: LineOptions
 ) -> None:
     """Scores, pieces and reports stay those of the hypotheses."""
     found = translator.translate_nbest([*USUAL_CASE], **options)
@@ -130,12 +131,12 @@ def test_translations_are_those_of_the_usual_case_in_capitals(
 
 
 def test_other_lines_and_keep_change_nothing(translator: Translator) -> None:
-    kept = {"capitals": "keep"}
+    kept: LineOptions = {"capitals": "keep"}
     assert translator.translate_nbest(PLAIN) == translator.translate_nbest(PLAIN, **kept)
     shouted = [*USUAL_CASE]
     assert translator.translate(shouted) != translator.translate(shouted, **kept)
     with pytest.raises(ConfigError, match="capitals"):
-        translator.translate(shouted, capitals="shout")
+        translator.translate(shouted, capitals="shout")  # type: ignore[arg-type]
 
 
 def test_a_line_with_a_prefix_stays(translator: Translator) -> None:

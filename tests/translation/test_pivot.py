@@ -243,7 +243,7 @@ def test_what_a_pivot_cannot_do() -> None:
     with pytest.raises(ConfigError, match="attention: there is one for each of the two legs"):
         translator.attention("a", "k")
     with pytest.raises(ConfigError, match="unknown key 'baem'"):
-        translator.translate(["a"], baem=2)
+        translator.translate(["a"], baem=2)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="expected a list of strings"):
         translator.translate("a b")
 

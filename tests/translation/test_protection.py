@@ -21,6 +21,7 @@ from dragoman.text.terms.line_demands import USUAL, LineDemands
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -132,7 +133,7 @@ def test_every_hypothesis_is_protected(translators: list[tuple[Translator, Trans
 
 def test_samples_are_only_looked_at(translators: list[tuple[Translator, Translator]]) -> None:
     protected, plain = translators[0]
-    options = {"sampling": {"seed": 1}}
+    options: LineOptions = {"sampling": {"seed": 1}}
     drawn = protected.translate_nbest(TEXT[:9], **options)
     assert [one.text for (one, *_) in drawn] == plain.translate(TEXT[:9], **options)
     assert any(one.missing for (one, *_) in drawn)

@@ -16,6 +16,7 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
+from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 
 few = settings(
@@ -98,15 +99,15 @@ def test_prefixes_and_numbers_are_one_for_each_line(translator: Translator) -> N
         translator.translate(["a"], numbers=[3, 4])
     assert len(translator.translate(["a"], numbers=count(3))) == 1
     with pytest.raises(UsageError, match=r"numbers: expected a list .*, found 5 \(int\)"):
-        translator.stream(["a"], numbers=5)
+        translator.stream(["a"], numbers=5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"progress: expected a function, found 3 \(int\)"):
-        translator.stream(["a"], progress=3)
+        translator.stream(["a"], progress=3)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="numbers: expected whole numbers from 0 on, found -1"):
         translator.translate(["a"], numbers=[-1])
     with pytest.raises(UsageError, match=r"prefix 1: expected a string, found 3 \(int\)"):
-        translator.translate(["a"], prefix=[3])
+        translator.translate(["a"], prefix=[3])  # type: ignore[list-item]
     with pytest.raises(UsageError, match="expected a list of strings"):
-        translator.stream(["a"], prefix=3)
+        translator.stream(["a"], prefix=3)  # type: ignore[arg-type]
 
 
 def test_numbers_decide_what_is_drawn_and_what_errors_name(translator: Translator) -> None:
@@ -183,7 +184,7 @@ def test_batches_of_the_next_buffer_are_taken_while_others_are_at_work(
 ) -> None:
     engine = Ahead(5)
     lines = [text for text in "abcde" for _ in range(4)]
-    options = {"buffer_lines": 2, "batch_tokens": 3, "beam": 1}
+    options: LineOptions = {"buffer_lines": 2, "batch_tokens": 3, "beam": 1}
     assert with_engine(translator, engine).translate(lines, **options) == lines
     assert engine.most == 5  # a buffer has two batches at most
 
@@ -219,14 +220,14 @@ def test_memory_is_bounded_and_a_line_alone_is_answered_at_once(translator: Tran
             read += 1
             yield "a b"
 
-    options = {"batch_tokens": 4, "beam": 1}  # each line is a batch
+    options: LineOptions = {"batch_tokens": 4, "beam": 1}  # each line is a batch
     engine = with_engine(translator, Ahead(4))
-    stream = engine.stream(endless(), buffer_lines=3, **options)
+    stream = engine.stream(endless(), **options, buffer_lines=3)
     for answered in range(1, 30):
         next(stream)
         assert read <= answered + 2 + 4 + 2  # its buffer, those at work, and their last buffer
     read = 0
-    alone = engine.stream(endless(), buffer_lines=1, **options)
+    alone = engine.stream(endless(), **options, buffer_lines=1)
     for answered in range(1, 9):
         next(alone)
         assert read == answered

@@ -35,6 +35,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.corpus_origin import method_of
+from dragoman.translation.options import LineOptions
 from dragoman.translation.synthesis import (
     GivenLine,
     GivenText,
@@ -183,7 +184,7 @@ class TestTheCorpus:
         assert "line 4: " in caplog.text
 
     def test_may_take_the_closest_to_a_reference(self, model: Path, tmp_path: Path) -> None:
-        search = {"beam": 4, "nbest": 4}
+        search: LineOptions = {"beam": 4, "nbest": 4}
         with Translator.load(model, device="cpu") as translator:
             several = translator.translate_nbest([line.text for line in lines()], **search)
         # Each reference is the worst of the hypotheses, which the score alone would never choose.

@@ -228,4 +228,4 @@ def test_models_that_cannot_copy_are_refused(model: Path, tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="TransformerLM lacks"):
         reader.translate(["a b"], unknown="copy")
     with pytest.raises(ConfigError, match="unknown"):
-        plain.translate(["a"], unknown="guess")
+        plain.translate(["a"], unknown="guess")  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.translation import building
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.opening import open_system
+from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
@@ -37,10 +38,10 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     alone = Translator.load(model, device="cpu")
     shared = Translator.load(model, device="cpu", workers=2)
     assert shared.translate(LINES) == alone.translate(LINES)
-    draws = {"sampling": {"seed": 3}, "nbest": 2}
+    draws: LineOptions = {"sampling": {"seed": 3}, "nbest": 2}
     found, expected = (each.translate_nbest(LINES, **draws) for each in (shared, alone))
     assert_same_translations(found, expected)
-    both = {"mbr": {"samples": 3, "candidates": "both"}}
+    both: LineOptions = {"mbr": {"samples": 3, "candidates": "both"}}
     assert shared.translate(LINES, **both) == alone.translate(LINES, **both)
     system = TranslationSystem(models=(model,), device="cpu")
     opened, calibration = open_system(system), calibration_of(system)

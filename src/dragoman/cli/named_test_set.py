@@ -80,7 +80,8 @@ class NamedTestSet:
         from dragoman.translation.translator import Translator
 
         sources, report, lines = list(input_lines((self.files.source,))), LineReport(None), []
-        languages = told_languages(config_of(model), *languages_of_set(self.name))
+        languages: dict[str, Any] = {}
+        languages.update(told_languages(config_of(model), *languages_of_set(self.name)))
         with (
             Translator.load(model, terms=UNPROTECTED, **languages) as translator,
             counting(f"translating {self.name}", "lines", len(sources)) as count,

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Unpack, overload
 
 from dragoman.client.asynchronous import AsyncClient
 from dragoman.client.loop_thread import LoopThread
@@ -19,9 +19,6 @@ from dragoman.translation.service.translated_text import (
     TranslatedSentence,
     TranslatedText,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class Client:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from dragoman.client.connection import Calls, Connection, Sending, cut_off
 from dragoman.client.values import (
@@ -22,9 +22,6 @@ from dragoman.translation.service.translated_text import (
     TranslatedSentence,
     TranslatedText,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 # Size of the parts of a list, and parts in parallel: below the limits of servers, and enough for
 # full batches there.

@@ -22,7 +22,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from dragoman.core.errors import ConfigError, StorageError, WorkerError
 from dragoman.core.files import make_directory, user_data_folder

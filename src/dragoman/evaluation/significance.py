@@ -23,6 +23,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
+from dragoman.core.html_tables import html_table
 from dragoman.evaluation.metrics import (
     SEED,
     EvaluationConfig,
@@ -90,6 +91,14 @@ class SignificanceTest:
         )
 
 
+class Comparisons(list[SignificanceTest]):
+    """Comparisons with a baseline; a notebook shows them as a table, and pandas takes them in."""
+
+    def _repr_html_(self) -> str:
+        columns = ("system", "metric", "value", "baseline_value", "difference", "p_value")
+        return html_table([one.to_json() for one in self], columns)
+
+
 def compare_systems(
     baseline: Sequence[str],
     systems: Mapping[str, Sequence[str]],
@@ -98,7 +107,7 @@ def compare_systems(
     config: SignificanceConfig | None = None,
     *,
     source: SourceSide | None = None,
-) -> list[SignificanceTest]:
+) -> Comparisons:
     """Compare translations of several systems, by name, with those of a baseline.
 
     Metrics of terms, placeholders and numbers need the source.
@@ -132,7 +141,7 @@ def compare_systems(
     run = _randomised if config.test == "randomization" else test._fn
     test._fn = partial(_with_seed, run, seed)
     signatures, results = test()
-    return [
+    return Comparisons(
         _comparison(
             system,
             title,
@@ -143,7 +152,7 @@ def compare_systems(
         )
         for row, system in enumerate(systems, start=1)
         for title in signatures  # sacrebleu's names of the metrics
-    ]
+    )
 
 
 def _with_seed(run: Callable[..., Any], seed: int | None, *given: Any) -> Any:

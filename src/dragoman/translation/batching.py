@@ -16,7 +16,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Unpack, runtime_checkable
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
+from dragoman.translation.options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation, best_text
 from dragoman.translation.terms import UseOfTerms
 
@@ -53,10 +54,12 @@ class BatchingConfig(Config):
 class Translates(Protocol):
     """Methods that a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
 
-    def configure(self, **options: Any) -> SearchConfig:
+    def configure(self, **options: Unpack[SearchOptions]) -> SearchConfig:
         """The search settings of a call with these options."""
 
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+    def translate_nbest(
+        self, lines: Iterable[str], **options: Unpack[LineOptions]
+    ) -> list[list[Translation]]:
         """The best translations of each line; lines that cannot be translated are refused."""
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from dragoman.text.tags import TAG
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
+from dragoman.translation.options import SystemOptions
 from dragoman.translation.translator import Translator
 
 
@@ -124,7 +125,11 @@ class DomainRouter(Dispatcher):
 
     @classmethod
     def load(
-        cls, path: Path | str, *, device: torch.device | str | None = None, **options: Any
+        cls,
+        path: Path | str,
+        *,
+        device: torch.device | str | None = None,
+        **options: Unpack[SystemOptions],
     ) -> DomainRouter:
         """Open a system by its values, as :meth:`Translator.load` does.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self, Unpack, get_args
 
 from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError
@@ -12,10 +12,12 @@ from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine
+from dragoman.translation.options import LineOptions, SearchOptions
 from dragoman.translation.outputs import (
     Attention,
     AttentionOf,
     Scored,
+    TranslatedLines,
     Translation,
     Unscored,
     best_text,
@@ -49,7 +51,7 @@ class LineTranslator(ABC):
         glossary: GivenGlossary | None = None,
         numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
-        **options: Any,
+        **options: Unpack[SearchOptions],
     ) -> Iterator[TranslatedLine]:
         """Each line with its ``nbest`` best translations, in order and in bounded memory.
 
@@ -77,7 +79,7 @@ class LineTranslator(ABC):
         if progress is not None:
             check_function(progress, "progress")
         show = progress or (lambda _: None)
-        return self._stream(LineCall(lines, prefix, glossary, numbers, show), options)
+        return self._stream(LineCall(lines, prefix, glossary, numbers, show), {**options})
 
     @abstractmethod
     def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
@@ -97,7 +99,7 @@ class LineTranslator(ABC):
     def has_token_scores(self) -> bool:
         """Whether all translations have the log-probabilities of their pieces."""
 
-    def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
+    def translate(self, lines: Iterable[str], **options: Unpack[LineOptions]) -> list[str]:
         """The best translation of each line; of a language model, the line and its continuation.
 
         Args:
@@ -117,7 +119,9 @@ class LineTranslator(ABC):
         """
         return list(self.stream(lines, **options))
 
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+    def translate_nbest(
+        self, lines: Iterable[str], **options: Unpack[LineOptions]
+    ) -> TranslatedLines:
         """The ``nbest`` best translations of each line, or as many samples, best first.
 
         The beam is at least as wide as ``nbest``, unless ``beam`` is given as well.  Other
@@ -125,9 +129,9 @@ class LineTranslator(ABC):
         raises no error.  It has one translation, which is empty and gives the reason
         (:attr:`Translation.refused`).  Fewer than ``nbest`` are returned if there are no more.
         """
-        return list(self.stream_nbest(lines, **options))
+        return TranslatedLines(self.stream_nbest(lines, **options))
 
-    def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
+    def stream(self, lines: Iterable[str], **options: Unpack[LineOptions]) -> Iterator[str]:
         """The best translation of each line, in order and in bounded memory.
 
         Arguments and errors are those of :meth:`translate`; the translations before a line that
@@ -139,10 +143,13 @@ class LineTranslator(ABC):
                 "nbest: only the best translation of each line is returned here; use "
                 "translate_nbest"
             )
-        translated = self.stream_nbest(lines, **options, nbest=1)
+        options["nbest"] = 1
+        translated = self.stream_nbest(lines, **options)
         return (best_text(line) for line in translated)  # a generator, which can be closed
 
-    def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
+    def stream_nbest(
+        self, lines: Iterable[str], **options: Unpack[LineOptions]
+    ) -> Iterator[list[Translation]]:
         """The translations of :meth:`stream_lines`, without the lines."""
         return (translations for _, translations in self.stream_lines(lines, **options))
 

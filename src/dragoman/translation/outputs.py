@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
 from dragoman.core.errors import DataError
+from dragoman.core.html_tables import heat_table, html_table
+
+_COLUMNS = ("line", "rank", "text", "score", "confidence", "pivot", "missing", "invented")
+_NOTED = ("faults", "refused")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,24 @@ class Translation:
     Their sum is ``log_probability``, unless that also counts a first leg (``pivot``) or context
     that the model translates before the line.  None without a search, or if the engine does not
     give them (``ctranslate2``)."""
+
+
+class TranslatedLines(list[list[Translation]]):
+    """The translations of each line, best first; a notebook shows them as a table."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each translation: ``line`` and ``rank``, from 1, and its values by name.
+
+        ``pandas.DataFrame(found.rows())`` makes a table of them.
+        """
+        return [
+            {"line": line, "rank": rank, **asdict(one)}
+            for line, several in enumerate(self, 1)
+            for rank, one in enumerate(several, 1)
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows(), (*_COLUMNS, *_NOTED))
 
 
 def best_text(translations: Sequence[Translation]) -> str:
@@ -113,6 +135,10 @@ class Attention(NamedTuple):
 
     text: str
     """The text that the target pieces were split from; empty for an encoder."""
+
+    def _repr_html_(self) -> str:
+        """The mean over layers and heads, with a row for each target piece."""
+        return heat_table(self.weights.mean((0, 1)).tolist(), self.target, self.source)
 
 
 def total(lines: Sequence[Scored]) -> Scored:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import torch
 
@@ -18,6 +18,7 @@ from dragoman.translation.classification import Classifier, Identifier, Labeller
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
+from dragoman.translation.options import SystemOptions
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,10 @@ class Router(Dispatcher):
 
     @classmethod
     def load(
-        cls, *paths: Path | str, device: torch.device | str | None = None, **options: Any
+        cls,
+        *paths: Path | str,
+        device: torch.device | str | None = None,
+        **options: Unpack[SystemOptions],
     ) -> Router:
         """Open a system by its values, as :meth:`Translator.load` does.
 

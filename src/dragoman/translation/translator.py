@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import torch
 from typing_extensions import override
@@ -46,6 +46,7 @@ from dragoman.translation.opening import (
     open_terms,
     system_of,
 )
+from dragoman.translation.options import SearchOptions, SystemOptions
 from dragoman.translation.pivot import check_ranks
 from dragoman.translation.preparation import LanguageReminder, LineFormat, check_prefix
 from dragoman.translation.terms import (
@@ -127,7 +128,10 @@ class Translator(ScoringTranslator):
 
     @classmethod
     def load(
-        cls, *paths: Path | str, device: torch.device | str | None = None, **options: Any
+        cls,
+        *paths: Path | str,
+        device: torch.device | str | None = None,
+        **options: Unpack[SystemOptions],
     ) -> Translator:
         """Open a model or run directory; several paths make an ensemble.
 
@@ -329,8 +333,10 @@ class Translator(ScoringTranslator):
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
         first = None
         if self._pivot is not None:
-            shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
-            first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
+            shared = self._pivot.configure(
+                buffer_lines=config.buffer_lines, batch_tokens=config.batch_tokens
+            )
+            first = partial(self._pivot._direct.stream, config=shared)
         found = direct.search(given, call.progress, config, first)
         return self._checked(found, rewritings, demands)
 
@@ -361,7 +367,7 @@ class Translator(ScoringTranslator):
         """
         return self.line_format.in_context(lines)
 
-    def configure(self, **options: Any) -> SearchConfig:
+    def configure(self, **options: Unpack[SearchOptions]) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
 
         Raises:

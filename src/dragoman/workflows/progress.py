@@ -87,7 +87,7 @@ class _Bar:
     """A bar on a terminal; the keyword arguments are tqdm's."""
 
     def __init__(self, **options: Any) -> None:
-        from tqdm import tqdm  # not needed for --help
+        from tqdm.auto import tqdm  # not needed for --help
 
         self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, **options)
 

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from dragoman.core.errors import BusyError, DragomanError, NoWorkersError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
+from dragoman.translation.options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service.interface import RefusedError
 from dragoman.translation.service.loaded_system import LoadedSystem
@@ -64,7 +65,7 @@ class MeasuredTranslator:
         self.speed = 0.0
         """Recent lines per second; 0 before the first batch."""
 
-    def configure(self, **options: Any) -> SearchConfig:
+    def configure(self, **options: Unpack[SearchOptions]) -> SearchConfig:
         """Configure the translator; requests with equal options get the same object."""
         key = tuple(sorted(options.items()))
         if key not in self._configured:
@@ -73,7 +74,9 @@ class MeasuredTranslator:
             self._configured[key] = self._translator.configure(**options)
         return self._configured[key]
 
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+    def translate_nbest(
+        self, lines: Iterable[str], **options: Unpack[LineOptions]
+    ) -> list[list[Translation]]:
         """The translations of the translator."""
         begin = time.perf_counter()
         translated = self._translator.translate_nbest(lines, **options)
