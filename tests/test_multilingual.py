@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 import torch
@@ -26,6 +26,7 @@ from dragoman.text import synthetic
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
+from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.derived_models import average_models
@@ -219,7 +220,7 @@ def test_a_direction_never_trained_directly_and_through_a_pivot(
 
 
 def load_model_and_translate(
-    run: Path, lines: list[str], language: str, **options: int
+    run: Path, lines: list[str], language: str, **options: Unpack[LineOptions]
 ) -> list[str]:
     return Translator.load(run, device="cpu", target_language=language).translate(lines, **options)
 

@@ -28,6 +28,7 @@ from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabularies import BOS, EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.options import LineOptions, SystemOptions
 
 transformers = pytest.importorskip("transformers", minversion="5")
 
@@ -119,9 +120,10 @@ def assert_same_texts(ours: Path, there: Path, languages: tuple[str, str]) -> No
         forced_bos_token_id=code(tokenizer, languages[1]),
     )  # fmt: skip
     theirs = tokenizer.batch_decode(found, skip_special_tokens=True)
-    options = {"source_language": languages[0], "target_language": languages[1]}
+    options: SystemOptions = {"source_language": languages[0], "target_language": languages[1]}
     with dragoman.load(ours, **options) as translator:
-        settings = {"beam": 1, "extra_length": 40, "maximum_length": 12, "degenerate": "keep"}
+        settings: LineOptions = {"beam": 1, "extra_length": 40, "maximum_length": 12}
+        settings["degenerate"] = "keep"
         assert [text.strip() for text in translator.translate(TEXTS, **settings)] == theirs
     assert any(theirs)
 

@@ -18,6 +18,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.vocabularies import BOS, EOS
+from dragoman.translation.options import SystemOptions
 
 SOURCES = ["the house", "a little lake", "das", "Wetter am See 7"]
 
@@ -88,7 +89,7 @@ def test_greedy_texts_are_those_of_the_original(made: Made, tmp_path: Path) -> N
             )  # fmt: skip
         pieces = [names[int(row)] for row in found[2:] if int(row) != 2]
         expected.append(spm.decode(pieces))
-    options = {"source_language": from_, "target_language": into}
+    options: SystemOptions = {"source_language": from_, "target_language": into}
     with dragoman.load(tmp_path / "ours", **options) as translator:
         assert (
             translator.translate(SOURCES, beam=1, maximum_length=12, degenerate="keep") == expected
@@ -199,7 +200,7 @@ class TestLanguages:
     ) -> None:
         found = []
         for source, target in (short, names):
-            options = {"source_language": source, "target_language": target}
+            options: SystemOptions = {"source_language": source, "target_language": target}
             with dragoman.load(ours, **options) as translator:
                 found.append((translator.tags, translator.translate(["the house"])))
         assert found[0] == found[1]
@@ -212,7 +213,7 @@ class TestLanguages:
             dragoman.load(ours, source_language="ko")
 
     def test_tags_in_front_of_a_text_name_both(self, ours: Path) -> None:
-        options = {"source_language": "en", "target_language": "ko"}
+        options: SystemOptions = {"source_language": "en", "target_language": "ko"}
         with dragoman.load(ours, **options) as told, dragoman.load(ours) as translator:
             tagged = translator.translate(["<2kor_Hang> <2eng_Latn> the house"])
             assert tagged == told.translate(["the house"])
@@ -229,7 +230,8 @@ class TestLanguages:
 
     @pytest.mark.parametrize("side", ["source_language", "target_language"])
     def test_unknown_ones_are_refused(self, ours: Path, side: str) -> None:
-        languages = {"source_language": "en", "target_language": "ko", side: "fr"}
+        languages: SystemOptions = {"source_language": "en", "target_language": "ko"}
+        languages[side] = "fr"  # type: ignore[literal-required]
         with pytest.raises(
             ConfigError, match=r"does not translate (from|into) fr; languages there"
         ):

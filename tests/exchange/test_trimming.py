@@ -21,6 +21,7 @@ from dragoman.exchange.trimming import Trimming, trimmed
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.vocabularies import EOS, UNK, Vocabulary
 from dragoman.text.vocabularies.piece_links import PieceTable
+from dragoman.translation.options import SystemOptions
 
 KEPT, UNSEEN = LINES[:1], "a b c; das Wetter am See is gut"
 MAKERS = {"nllb": nllb, "mbart50": mbart50}
@@ -138,7 +139,7 @@ def test_a_trimmed_model_translates_as_before_where_it_can(
     assert note in (tmp_path / "fewer" / "README.md").read_text(encoding="utf-8")
     outputs = []
     for name in ("whole", "fewer"):
-        options = {"source_language": "en", "target_language": "ko"}
+        options: SystemOptions = {"source_language": "en", "target_language": "ko"}
         with dragoman.load(tmp_path / name, **options) as translator:
             outputs.append(
                 translator.translate(LINES, beam=1, maximum_length=12, degenerate="keep")
