@@ -43,12 +43,12 @@ def by_adapter(models: Models, lines: list[str], adapter: str | None = None) -> 
     return Translator.load(models["model"], device="cpu", adapter=path).translate(lines)
 
 
-def router(models: Models, **values: object) -> DomainRouter:
+def router(models: Models, **values: Any) -> DomainRouter:
     adapters = {"ui": str(models["ui"]), "news": str(models["news"])}
     return DomainRouter.load(models["model"], device="cpu", **{"adapters": adapters, **values})
 
 
-def best(found: DomainRouter, lines: list[str], **options: object) -> list[str]:
+def best(found: DomainRouter, lines: list[str], **options: Any) -> list[str]:
     return [one[0].text for one in found.translate_nbest(lines, **options)]
 
 

@@ -127,7 +127,7 @@ def test_weights_of_an_ensemble_are_not_those_of_the_models_of_a_route() -> None
 def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator]) -> None:
     router = routed(translators)
     with pytest.raises(UsageError, match="progress"):
-        router.stream_nbest(LINES, progress=3)
+        router.stream_nbest(LINES, progress=3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="buffer_lines"):
         router.stream_nbest(LINES, buffer_lines=0)
     with pytest.raises(DataError, match="no such file"):

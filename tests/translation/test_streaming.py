@@ -222,12 +222,14 @@ def test_memory_is_bounded_and_a_line_alone_is_answered_at_once(translator: Tran
 
     options: LineOptions = {"batch_tokens": 4, "beam": 1}  # each line is a batch
     engine = with_engine(translator, Ahead(4))
-    stream = engine.stream(endless(), **options, buffer_lines=3)
+    options["buffer_lines"] = 3
+    stream = engine.stream(endless(), **options)
     for answered in range(1, 30):
         next(stream)
         assert read <= answered + 2 + 4 + 2  # its buffer, those at work, and their last buffer
     read = 0
-    alone = engine.stream(endless(), **options, buffer_lines=1)
+    options["buffer_lines"] = 1
+    alone = engine.stream(endless(), **options)
     for answered in range(1, 9):
         next(alone)
         assert read == answered

@@ -22,6 +22,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabularies import BOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
+from dragoman.translation.options import LineOptions
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 
@@ -285,7 +286,7 @@ def test_options_hold_for_one_call(translator: Translator) -> None:
     ],
 )
 def test_options_without_sense_are_refused(
-    translator: Translator, options: dict[str, object], message: str
+    translator: Translator, options: LineOptions, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         translator.translate_nbest(["the house"], **options)
@@ -425,8 +426,8 @@ def test_control_symbols_are_never_put_out(options: dict[str, Any], tmp_path: Pa
     control = {"<pad>", "<s>", *tags}
     translator = Translator([model], vocabularies, SEARCH)
 
-    def put_out(**more: object) -> set[str]:
-        found = translator.translate_nbest(["the house"] * 9, **options, **more)
+    def put_out(**more: Any) -> set[str]:
+        found = translator.translate_nbest(["the house"] * 9, **{**options, **more})
         return {piece for (best, *_) in found for piece in best.pieces}
 
     assert not control & put_out()

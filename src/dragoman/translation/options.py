@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Section = Mapping[str, Any] | Config
 """Values of a section, such as those of ``sampling``, or its class."""
 
+Precision = Literal["float32", "bfloat16", "int8", "auto"]
+
 
 class SearchOptions(TypedDict, total=False):
     """Values of :class:`~dragoman.search.SearchConfig` for one call; None leaves one as it is."""
@@ -74,7 +76,7 @@ class SystemOptions(TypedDict, total=False):
     terms: Section | None
     search: Section
     engine: Literal["pytorch", "ctranslate2"]
-    precision: Literal["float32", "bfloat16", "int8", "auto"]
+    precision: Precision
     workers: int | None
     confidence: bool | Path | str
     shortlist: bool | Path | str

@@ -17,6 +17,7 @@ from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, load_model
 from dragoman.text.vocabularies import BOS, EOS, UNK
 from dragoman.translation.engines.ctranslate2_conversion import convert
+from dragoman.translation.options import LineOptions, Precision
 from dragoman.translation.translator import Translator
 from dragoman.workflows.derived_models import merge_adapter
 
@@ -28,7 +29,7 @@ VARIATIONS: list[dict[str, Any]] = [
 ]
 
 
-def load(path: Path, precision: str = "float32", workers: int | None = None) -> Translator:
+def load(path: Path, precision: Precision = "float32", workers: int | None = None) -> Translator:
     return Translator.load(path, engine="ctranslate2", precision=precision, workers=workers)
 
 
@@ -119,7 +120,8 @@ def test_neighbours_change_nothing_where_an_output_reaches_its_limit(
     encode = translator.vocabularies.source.encode
     reached = 0
     for extra in range(3):
-        options = {"extra_length": extra, "beam": beam, "nbest": beam, "degenerate": "keep"}
+        options: LineOptions = {"extra_length": extra, "beam": beam, "nbest": beam}
+        options["degenerate"] = "keep"
         together = translator.translate_nbest(lines, **options)
         for line, found in zip(lines, together, strict=True):
             (alone,) = translator.translate_nbest([line], **options)

@@ -331,7 +331,7 @@ def test_where_there_is_no_search_for_terms(
     with pytest.raises(ConfigError, match="searched for, not drawn"):
         translator.translate(["a"], glossary=GLOSSARY, sampling={})
     with pytest.raises(UsageError, match="expected a glossary"):
-        translator.translate(["a"], glossary=3)
+        translator.translate(["a"], glossary=3)  # type: ignore[arg-type]
     language_model = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
     with pytest.raises(ConfigError, match="no source to find terms in"):
         language_model.translate(["a"], glossary=GLOSSARY)
