@@ -26,7 +26,7 @@ from dragoman.text import synthetic
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.translation.options import LineOptions
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.derived_models import average_models

@@ -9,7 +9,7 @@ from mypy import api
 
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
-from dragoman.translation import options as known
+from dragoman.translation import call_options as known
 
 SNIPPET = """
 import dragoman
@@ -28,7 +28,7 @@ READ = (
     "dragoman.api",
     "dragoman.translation",
     "dragoman.translation.line_translator",
-    "dragoman.translation.options",
+    "dragoman.translation.call_options",
     "dragoman.translation.outputs",
     "dragoman.translation.translator",
     "collections.*",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dragoman.evaluation.metrics import Score
     from dragoman.recipe import ExperimentConfig
     from dragoman.training.observers import Observer, Record
+    from dragoman.translation.call_options import SystemOptions
     from dragoman.translation.classification import Classifier
-    from dragoman.translation.options import SystemOptions
     from dragoman.translation.translator import Translator
     from dragoman.validation import Report
 

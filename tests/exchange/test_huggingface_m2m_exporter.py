@@ -28,7 +28,7 @@ from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabularies import BOS, EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation.options import LineOptions, SystemOptions
+from dragoman.translation.call_options import LineOptions, SystemOptions
 
 transformers = pytest.importorskip("transformers", minversion="5")
 

@@ -18,7 +18,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.vocabularies import BOS, EOS
-from dragoman.translation.options import SystemOptions
+from dragoman.translation.call_options import SystemOptions
 
 SOURCES = ["the house", "a little lake", "das", "Wetter am See 7"]
 

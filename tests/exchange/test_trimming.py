@@ -21,7 +21,7 @@ from dragoman.exchange.trimming import Trimming, trimmed
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.vocabularies import EOS, UNK, Vocabulary
 from dragoman.text.vocabularies.piece_links import PieceTable
-from dragoman.translation.options import SystemOptions
+from dragoman.translation.call_options import SystemOptions
 
 KEPT, UNSEEN = LINES[:1], "a b c; das Wetter am See is gut"
 MAKERS = {"nllb": nllb, "mbart50": mbart50}

@@ -22,9 +22,9 @@ from dragoman.text.terms.glossary_files import Term
 from dragoman.text.terms.terminology import ProtectedKind, Terminology
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.capital_lines import CapitalLines
 from dragoman.translation.line_stream import numbered
-from dragoman.translation.options import LineOptions
 from dragoman.translation.service.linking import word_links
 from dragoman.translation.translator import Translator
 

@@ -21,7 +21,7 @@ from dragoman.text.terms.line_demands import USUAL, LineDemands
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation.options import LineOptions
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -190,7 +190,7 @@ COPIED = [
     "options", [{}, {"nbest": 3}, {"sampling": {"seed": 1}}, {"mbr": {"samples": 4}}]
 )
 def test_lines_with_nothing_to_translate_are_copied_without_a_search(
-    models: list[Path], options: dict[str, object]
+    models: list[Path], options: LineOptions
 ) -> None:
     for model in models:
         translator = Translator.load(model)

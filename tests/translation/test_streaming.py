@@ -15,8 +15,8 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.search import Hypothesis, SearchConfig
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
-from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 
 few = settings(

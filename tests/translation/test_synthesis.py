@@ -34,8 +34,8 @@ from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.vocabularies import Vocabularies
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.corpus_origin import method_of
-from dragoman.translation.options import LineOptions
 from dragoman.translation.synthesis import (
     GivenLine,
     GivenText,

@@ -21,8 +21,8 @@ from dragoman.saved.saved_config import SavedConfig
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabularies import BOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
-from dragoman.translation.options import LineOptions
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 

@@ -20,9 +20,9 @@ from dragoman.core import device
 from dragoman.core.errors import UsageError
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation import building
+from dragoman.translation.call_options import LineOptions
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.opening import open_system
-from dragoman.translation.options import LineOptions
 from dragoman.translation.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]

@@ -26,7 +26,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.options import LineOptions, SearchOptions
+from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation, best_text
 from dragoman.translation.terms import UseOfTerms
 

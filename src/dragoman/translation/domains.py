@@ -19,10 +19,10 @@ from dragoman.saved.model import model_directory, vocabularies_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
+from dragoman.translation.call_options import SystemOptions
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
-from dragoman.translation.options import SystemOptions
 from dragoman.translation.translator import Translator
 
 

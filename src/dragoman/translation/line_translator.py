@@ -10,9 +10,9 @@ from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
+from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_stream import TranslatedLine
-from dragoman.translation.options import LineOptions, SearchOptions
 from dragoman.translation.outputs import (
     Attention,
     AttentionOf,

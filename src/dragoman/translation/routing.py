@@ -14,11 +14,11 @@ from dragoman.core.errors import ConfigError
 from dragoman.saved.model import config_of
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
+from dragoman.translation.call_options import SystemOptions
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
-from dragoman.translation.options import SystemOptions
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)

@@ -29,6 +29,7 @@ from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.building import build_engines
+from dragoman.translation.call_options import SearchOptions, SystemOptions
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
@@ -46,7 +47,6 @@ from dragoman.translation.opening import (
     open_terms,
     system_of,
 )
-from dragoman.translation.options import SearchOptions, SystemOptions
 from dragoman.translation.pivot import check_ranks
 from dragoman.translation.preparation import LanguageReminder, LineFormat, check_prefix
 from dragoman.translation.terms import (

@@ -16,8 +16,8 @@ from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, load_model
 from dragoman.text.vocabularies import BOS, EOS, UNK
+from dragoman.translation.call_options import LineOptions, Precision
 from dragoman.translation.engines.ctranslate2_conversion import convert
-from dragoman.translation.options import LineOptions, Precision
 from dragoman.translation.translator import Translator
 from dragoman.workflows.derived_models import merge_adapter
 

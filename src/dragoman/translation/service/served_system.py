@@ -20,7 +20,7 @@ from dragoman.core.errors import BusyError, DragomanError, NoWorkersError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
-from dragoman.translation.options import LineOptions, SearchOptions
+from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service.interface import RefusedError
 from dragoman.translation.service.loaded_system import LoadedSystem
