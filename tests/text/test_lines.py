@@ -165,8 +165,8 @@ def test_xz_streams_may_have_zeros_between_and_behind(tmp_path: Path) -> None:
 
 def test_a_zstandard_file_may_have_a_large_window(tmp_path: Path) -> None:
     wide = {
-        zstd.CompressionParameter.window_log: 30,
-        zstd.CompressionParameter.content_size_flag: 0,
+        int(zstd.CompressionParameter.window_log): 30,
+        int(zstd.CompressionParameter.content_size_flag): 0,
     }
     compressor = zstd.ZstdCompressor(options=wide)
     path = tmp_path / "text.zst"
