@@ -107,6 +107,10 @@ def test_any_key_is_its_own_string(key: str) -> None:
         ('{"sourceLanguage": "en",\n"strings": {', "line 2"),
         ('{"sourceLanguage": "en", "strings": {"a": {}, "a": {}}}', "'a' occurs twice"),
         (
+            f'{{"sourceLanguage": "en", "strings": {{"a b": {{"x": {"9" * 5000}}}}}}}',
+            "5,000 digits",
+        ),
+        (
             '{"sourceLanguage": "en", "strings": {"a b": {"localizations": {"en":\n'
             + '{"variations": {"device": {"mac": ' * 9
             + '{"stringUnit": {"value": "a b"}}'

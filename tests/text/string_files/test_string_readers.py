@@ -61,6 +61,7 @@ def test_a_language_at_the_top_is_no_key() -> None:
     assert entries(json_entries, '{"de": {"a": "b"}}') == {("a",): "b"}
     assert entries(yaml_entries, "pt-BR:\n  a: b\n  n: 3\n  t: yes\n") == {("a",): "b"}
     assert entries(json_entries, '{"de": "b"}') == {("de",): "b"}
+    assert entries(json_entries, f'{{"a": "b", "n": {"9" * 5000}}}') == {("a",): "b"}
     assert entries(json_entries, '["a", {"b": "c"}]') == {("0",): "a", ("1", "b"): "c"}
 
 

@@ -21,6 +21,7 @@ from dragoman.text.formats.projects.language_places import fitting_language
 from dragoman.text.string_files.xcstrings_entries import UNDONE, UNREVIEWED, is_translated
 
 _DEEPEST = 8
+_LONGEST_NUMBER = 20
 _STEP = re.compile(r"\{[^\S\n]*\n([ \t]+)\"")
 
 Write = Callable[[Iterator[str]], Any]
@@ -184,8 +185,14 @@ class _Reading:
         return lambda found: _wrapped(next(found)) if wraps else _made(next(found))
 
     def _value(self, node: JsonNode) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self._text[node.start : node.stop])
+        value: dict[str, Any] = json.loads(self._text[node.start : node.stop], parse_int=_number)
         return value if isinstance(value, dict) else {}
+
+
+def _number(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise DataError(f"a number with {len(digits):,} digits is not read")
+    return int(digits)
 
 
 def _members(node: JsonNode | None) -> list[Any]:

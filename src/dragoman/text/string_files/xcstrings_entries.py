@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dragoman.core.errors import DataError
-from dragoman.text.character_encoding import decode
+from dragoman.text.string_files.json_entries import loaded_json
 from dragoman.text.string_files.keyed_string import Key
 
 UNDONE = "new"
@@ -42,15 +41,7 @@ def read_catalogue(content: bytes) -> StringCatalogue:
     Raises:
         DataError: not JSON with the strings of a catalogue, with its line if it is known.
     """
-    text, _ = decode(content, is_page=False)
-    try:
-        root = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it"
-        ) from error
-    except RecursionError as error:
-        raise DataError("JSON with so many levels is not read") from error
+    root = loaded_json(content)
     source = root.get("sourceLanguage") if isinstance(root, dict) else None
     entries = root.get("strings") if isinstance(root, dict) else None
     if not isinstance(source, str) or not isinstance(entries, dict):
