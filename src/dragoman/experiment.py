@@ -59,7 +59,7 @@ from dragoman.training.sharding.interface import Sharding
 from dragoman.training.sharding.vector import VectorSharding
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
-from dragoman.validation import MeanValidation, Report
+from dragoman.validation import MeanValidation, Report, ShowTranslations
 
 METRICS_FILE = "metrics.jsonl"
 
@@ -141,6 +141,7 @@ class Experiment:
         world: World,
         observe: Callable[[int], list[Observer]],
         tell: Callable[[str], object] = lambda line: None,
+        show: ShowTranslations | None = None,
     ) -> None:
         """Train, from the newest checkpoint if it exists, and write the finished model.
 
@@ -152,6 +153,8 @@ class Experiment:
             observe: maps the step at which training starts to further observers.
             tell: called with a line about the initial weights, and about slow work after the last
                 step.
+            show: called in the leading process with the translations of each dev set, before
+                observers get its figures.
 
         Raises:
             DataError: a pair, or a line of the dev or test sets, is too long for the model.
@@ -166,7 +169,7 @@ class Experiment:
             self._decide_start(world)
             if self._begins(world):
                 self._keep(with_length_ratio(self.config, prepared.store), world)
-            self._train(prepared, world, observe, tell)
+            self._train(prepared, world, observe, tell, show)
             self.finish(prepared.vocabularies, world, tell)
 
     def _keep(self, config: ExperimentConfig, world: World) -> None:
@@ -181,6 +184,7 @@ class Experiment:
         world: World,
         observe: Callable[[int], list[Observer]],
         tell: Callable[[str], object] = lambda line: None,
+        show: ShowTranslations | None = None,
     ) -> None:
         """Train only; the memory of model and optimizer is freed on return."""
         config = self.config
@@ -209,7 +213,7 @@ class Experiment:
         trainer = Trainer(
             model,
             self.tasks(prepared, world, device_tokens),
-            MeanValidation(dev_sets, config.bounded_sets()),
+            MeanValidation(dev_sets, config.bounded_sets(), show if world.is_leader else None),
             config.training,
             self.run,
             seed=config.seed,

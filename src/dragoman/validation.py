@@ -6,13 +6,13 @@ Processes that train together divide the sentences of a set evenly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
@@ -75,6 +75,10 @@ class Rendered(NamedTuple):
     """Pieces of the translation, without the end symbol."""
     source_pieces: int
     """Pieces of the source as the model reads it, without the end symbol."""
+
+
+ShowTranslations: TypeAlias = Callable[[str, Sequence[Rendered]], object]
+"""Receives the name of a set and its translations."""
 
 
 class Evaluated(NamedTuple):
@@ -285,14 +289,25 @@ class MeanValidation:
     Args:
         sets: by the names of their scores, such as ``dev_en-de``.
         apart: names of those that take no part in the mean.
+        show: called with the name and the translations of each set.
     """
 
-    def __init__(self, sets: Mapping[str, Validation], apart: Collection[str] = ()) -> None:
-        self._sets, self._apart = sets, apart
+    def __init__(
+        self,
+        sets: Mapping[str, Validation],
+        apart: Collection[str] = (),
+        show: ShowTranslations | None = None,
+    ) -> None:
+        self._sets, self._apart, self._show = sets, apart, show
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Mean figures by name; with several sets, also those of each, as ``bleu/dev_en-de``."""
-        found = {name: validation(model) for name, validation in self._sets.items()}
+        found = {}
+        for name, validation in self._sets.items():
+            evaluated = validation.evaluate(model)
+            found[name] = figures(evaluated.report)
+            if self._show is not None and evaluated.translations:
+                self._show(name, evaluated.translations)
         means = mean_figures({name: found[name] for name in found if name not in self._apart})
         if len(found) > 1:
             for name, one in found.items():

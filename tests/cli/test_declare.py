@@ -20,7 +20,7 @@ from dragoman.cli.search_options import (
 )
 from dragoman.cli.system_options import described_options
 from dragoman.core.config import Config
-from dragoman.core.sections import members
+from dragoman.core.sections import OneName, members
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 
@@ -144,6 +144,7 @@ def test_an_option_agrees_with_the_field_that_it_sets(declared: declare.Declared
     types = types_in(field.annotation)
     assert option.multiple == any(get_origin(kind) is tuple for kind in types)
     choices = [{*get_args(kind)} for kind in types if get_origin(kind) is Literal]
+    choices += [{*mark.names()} for mark in field.metadata if isinstance(mark, OneName)]
     given = [{*option.type.choices}] if isinstance(option.type, click.Choice) else []
     assert given == choices
     if isinstance(option.type, (click.IntRange, click.FloatRange)) and not option.multiple:

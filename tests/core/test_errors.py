@@ -38,12 +38,13 @@ def test_hints_name_packages_of_an_extra_and_never_the_extra() -> None:
         assert "pip install" not in text, source
         for call in re.findall(r"MissingExtraError\.of\(([^)]*)\)", text):
             named.update(re.findall(r'"([^"]*)"', call)[1:])
-    reports, engines = {"matplotlib", "jinja2", "tensorboard"}, {"ctranslate2"}
+    reports, engines = {"matplotlib", "jinja2"}, {"ctranslate2"}
+    trackers = {"tensorboard", "wandb", "mlflow-skinny"}
     servers = {"alembic", "httpx", "psycopg[binary]", "sentencex", "sqlalchemy"}
     documents = {"babel", "markdown-it-py"}
     exchange = {"onnx", "onnxruntime", "protobuf", "sacremoses", "transformers>=5"}
     others = {"huggingface-hub", "mtdata", "pyarrow", "rapidfuzz"}
-    assert named == reports | engines | servers | documents | exchange | others
+    assert named == reports | trackers | engines | servers | documents | exchange | others
     assert all(f'"{package.partition(">=")[0]}>=' in extras for package in named)
 
 

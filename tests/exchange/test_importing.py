@@ -14,8 +14,9 @@ from dragoman.cli.commands.foreign_models import import_foreign
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange import importing
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state
-from dragoman.exchange.importing import IMPORTERS, importer_from, importer_of
+from dragoman.exchange.importing import importer_from, importer_of
 from dragoman.exchange.interface import Importer
+from dragoman.exchange.toolkits import IMPORTERS
 
 MODELS = Path(__file__).parent / "models"
 
@@ -23,11 +24,11 @@ MODELS = Path(__file__).parent / "models"
 def test_every_toolkit_has_its_importer() -> None:
     """And the command line, which imports none of them, offers the same ones."""
     (toolkit,) = (option for option in import_foreign.params if option.name == "toolkit")
-    assert tuple(IMPORTERS) == toolkit.type.choices  # type: ignore[attr-defined]
-    for name in IMPORTERS:
+    assert IMPORTERS.names() == toolkit.type.choices  # type: ignore[attr-defined]
+    for name in IMPORTERS.built_in:
         assert importer_from(name).name == name
         assert isinstance(importer_from(name), Importer)
-    with pytest.raises(ConfigError, match="no import from moses; choose one of: huggingface"):
+    with pytest.raises(ConfigError, match="no importer 'moses'; choose one of: huggingface"):
         importer_from("moses")
 
 

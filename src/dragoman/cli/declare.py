@@ -36,12 +36,13 @@ import click
 
 from dragoman.cli.option_types import (
     FILE,
+    METRIC,
     MODEL,
     OUTPUT,
     PATH,
     TOKENIZER,
     FormatName,
-    MetricName,
+    KnownName,
     Number,
 )
 
@@ -49,13 +50,19 @@ AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
 KINDS: dict[str, Any] = {
     "text": str,
+    "ENGINE": KnownName("dragoman.saved.engine_names:ENGINES"),
+    "EXPORTER": KnownName("dragoman.exchange.toolkits:EXPORTERS"),
     "FILE": FILE,
     "FORMAT": FormatName(),
-    "METRIC": MetricName(),
+    "IDENTIFIER": KnownName("dragoman.evaluation.identifiers:IDENTIFIERS"),
+    "IMPORTER": KnownName("dragoman.exchange.toolkits:IMPORTERS"),
+    "METRIC": METRIC,
     "MODEL": MODEL,
     "OUTPUT": OUTPUT,
     "PATH": PATH,
+    "SPLITTER": KnownName("dragoman.text.splitters:SPLITTERS"),
     "TOKENIZER": TOKENIZER,
+    "TRACKER": KnownName("dragoman.workflows.trackers:TRACKERS", "none"),
 }
 """Types of values by their names."""
 _LINE = re.compile(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import math
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from dragoman.core.recipe_library import found_recipe
 from dragoman.saved.installed_models import found_model
+
+if TYPE_CHECKING:
+    from dragoman.core.plugins import Registry
 
 
 class Number(click.FloatRange):
@@ -57,11 +61,38 @@ class FormatName(click.ParamType[str]):
         return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
-class MetricName(click.Choice[str]):
-    """The name of a metric: built in, or from another package."""
+class KnownName(click.Choice[str]):
+    """A name in a registry: built in, or added by another package.
 
-    def __init__(self) -> None:
+    Args:
+        registry: its module and name, which is imported only when needed; other packages are
+            looked for only if a name is not built in.
+        more: further names.
+    """
+
+    def __init__(self, registry: str, *more: str) -> None:
         self.case_sensitive = True
+        self._place, self._more = registry, more
+
+    def _registry(self) -> Registry[Any]:
+        module, _, name = self._place.partition(":")
+        found: Registry[Any] = getattr(import_module(module), name)
+        return found
+
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]  # read only when needed
+        """The known names."""
+        return [*self._registry().names(), *self._more]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read the text of an option."""
+        if value in self._registry().built_in:
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
+class _MetricName(KnownName):
+    """The name of a metric, also one that a program computes."""
 
     @property
     def choices(self) -> list[str]:  # type: ignore[override]  # read only when needed
@@ -159,3 +190,7 @@ RECIPE = _Recipe(path_type=Path)
 
 MODEL = _Model(path_type=Path)
 """A path to a model or run, or the name of an installed model."""
+
+
+METRIC = _MetricName("dragoman.evaluation.metric_names:METRICS")
+"""The name of a metric."""

@@ -76,7 +76,7 @@ described_without_workers = declare.Options(
         --protect KIND,...
             Copy strings of these kinds unchanged, and invent none: placeholders, tags, urls,
             numbers.  With none, nothing is protected.  [default: all of them]
-        --engine: auto | pytorch | ctranslate2 -> engine
+        --engine: ENGINE -> engine
             Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.
             auto begins with pytorch, and changes to ctranslate2 after 1,000 lines if that gives the
             same text faster.  [default: auto]

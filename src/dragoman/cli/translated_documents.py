@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +154,9 @@ def translate_documents(
         check_no_input(options["write_system"], documents, "--write-system")
         check_description(options["write_system"], "--write-system")
         write_system(options["write_system"], system)
-    done, refused = asyncio.run(_translated(system, places, detects=detects))
+    done, refused = asyncio.run(
+        _translated(system, places, detects=detects, splitter=options["splitter"])
+    )
     if as_json:
         print_json(
             {
@@ -229,7 +231,7 @@ def _check_languages(system: TranslationSystem) -> None:
 
 
 async def _translated(
-    system: TranslationSystem, places: DocumentPlaces, *, detects: bool
+    system: TranslationSystem, places: DocumentPlaces, *, detects: bool, splitter: str | None
 ) -> tuple[list[_Done], _Refused]:
     """The documents that are written, and those that are refused."""
     from dragoman.translation.service.model_service import ModelService, ServiceOptions
@@ -240,6 +242,8 @@ async def _translated(
         if len(refused) == len(places.documents):
             return [], refused
     options = ServiceOptions(pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False)
+    if splitter is not None:
+        options = replace(options, splitter=splitter)
     async with await ModelService.open([system], options) as service:
         target, sources = _direction(service.directions(), system)
         refused = places.check(target)

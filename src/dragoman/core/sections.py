@@ -14,7 +14,7 @@ import ast
 import difflib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -116,9 +116,13 @@ class OneName:
     """
 
     names: Callable[[], Sequence[str]]
+    built_in: Collection[str] = ()
+    """Names for which no installed packages need to be looked at."""
 
     def validate(self, value: Any) -> str:
         """Return ``value`` if it is a known name."""
+        if isinstance(value, str) and value in self.built_in:
+            return value
         known = self.names()
         if isinstance(value, str) and value in known:
             return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,9 +25,10 @@ from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import storage_errors
 from dragoman.core.unseen import without_unseen
 from dragoman.core.wording import shown
+from dragoman.evaluation.identifiers import PY3LANGID, LanguageIdentifier, identifier
 from dragoman.evaluation.metric import EvaluationConfig, SourceSide, Statistics, SummedMetric
 
-_PACKAGE = "py3langid"
+_PACKAGE = PY3LANGID
 _NO_LANGUAGE = "zxx"  # of ISO 639-2: numbers, identifiers and the like
 _OTHER_NAMES = {"cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "nb": "no"}
 _UNSPACED = "".join(
@@ -72,13 +73,15 @@ class ExpectedLanguage:
                 to choose from.
             MissingExtraError: the identifier is not installed.
         """
-        known = set(_identifier().labels) - {_NO_LANGUAGE}
-        if (code := _code(language)) not in known:
+        known = frozenset(_identifier().labels) - {_NO_LANGUAGE}
+        if (code := _code(language, known)) not in known:
             raise ConfigError(
                 f"language {language}: the identifier {_PACKAGE} does not know it; it knows "
                 f"{', '.join(sorted(known))}"
             )
-        candidates = frozenset(map(_code, among)) & known | ({code} if among else set())
+        candidates = frozenset(_code(one, known) for one in among) & known | (
+            {code} if among else set()
+        )
         if len(candidates) == 1:
             raise ConfigError(
                 f"language {language}: there is nothing that it could be taken for among "
@@ -109,18 +112,40 @@ class ExpectedLanguage:
         return bool(lead > margin * math.sqrt(len(line.encode("utf-8", "surrogatepass"))))
 
 
-def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
+class Py3langid(LanguageIdentifier):
+    """The identifier of the package ``py3langid``."""
+
+    name = PY3LANGID
+
+    @property
+    @override
+    def languages(self) -> Collection[str]:
+        return set(_identifier().labels) - {_NO_LANGUAGE}
+
+    @override
+    def ranked(self, line: str) -> Iterable[tuple[str, float]]:
+        return _ranked(line)
+
+
+def identified(
+    line: str, among: Sequence[str] = (), by: str = PY3LANGID
+) -> list[tuple[str, float]]:
     """The languages that a line may be in, the likeliest first, with probabilities that sum to 1.
 
-    ``among`` names the languages to choose from, by the names to return, such as ``zh-Hans``; by
-    default all that the identifier knows, by its codes.
+    Args:
+        line: the text; characters that nobody sees do not count.
+        among: the languages to choose from, by the names to return, such as ``zh-Hans``; by default
+            all that the identifier knows, by its codes.
+        by: name of the identifier.
 
     Raises:
-        ConfigError: it does not know one of them, or two of them are one to it.
+        ConfigError: it does not know one of them, or two of them are one to it; or it is unknown.
         MissingExtraError: the identifier is not installed.
     """
-    names = _names(tuple(among))
-    scores = {names[code]: float(s) for code, s in _ranked(line) if code in names}
+    chosen = identifier(by)
+    names = _names(tuple(among), chosen)
+    ranked = chosen.ranked(without_unseen(line))
+    scores = {names[code]: float(score) for code, score in ranked if code in names}
     most = max(scores.values())
     shares = {name: math.exp(score - most) for name, score in scores.items()}
     total = sum(shares.values())
@@ -130,20 +155,20 @@ def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
 
 
 @cache
-def _names(among: tuple[str, ...]) -> dict[str, str]:
+def _names(among: tuple[str, ...], chosen: LanguageIdentifier) -> dict[str, str]:
     """The identifier's codes with the names that were given."""
-    known = set(_identifier().labels) - {_NO_LANGUAGE}
+    known = set(chosen.languages)
     names: dict[str, str] = {}
     for name in among or known:
-        if (code := _code(name)) not in known:
+        if (code := _code(name, frozenset(known))) not in known:
             raise ConfigError(
-                f"language {name}: the identifier {_PACKAGE} does not know it; it knows "
+                f"language {name}: the identifier {chosen.name} does not know it; it knows "
                 f"{', '.join(sorted(known))}"
             )
         if code in names:
             raise ConfigError(
-                f"language {name}: the identifier {_PACKAGE} cannot tell it from {names[code]}; "
-                "leave one of them out"
+                f"language {name}: the identifier {chosen.name} cannot tell it from "
+                f"{names[code]}; leave one of them out"
             )
         names[code] = name
     return names
@@ -247,10 +272,10 @@ def _identifier() -> Any:
 
 
 @cache
-def _code(language: str) -> str:
-    """The identifier's code of a language: without script and region, ``de`` for ``deu``."""
+def _code(language: str, known: frozenset[str]) -> str:
+    """An identifier's code of a language: without script and region, ``de`` for ``deu``."""
     first = language.replace("_", "-").partition("-")[0].lower()
-    if len(first) > 2 and first not in _identifier().labels:
+    if len(first) > 2 and first not in known:
         import langcodes
 
         with suppress(ValueError):  # no code of a language

@@ -19,12 +19,12 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.relocation import TextPath
 from dragoman.core.sections import OneName
-from dragoman.evaluation.metric_names import metric_names
+from dragoman.evaluation.metric_names import BUILT_IN, metric_names
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
-MetricName = Annotated[str, OneName(metric_names)]
+MetricName = Annotated[str, OneName(metric_names, frozenset(BUILT_IN))]
 """The name of a metric."""
 BleuTokenizer = Literal[
     "13a",

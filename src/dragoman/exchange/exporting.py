@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,12 @@ from dragoman.core.errors import ConfigError, StorageError
 from dragoman.core.files import atomic_directory, read_json
 from dragoman.core.text_tables import markdown_table
 from dragoman.exchange.interface import Exporter, ExportReport
+from dragoman.exchange.toolkits import EXPORTERS
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.model import load_for_search
 from dragoman.saved.saved_config import SavedConfig, SavedModel
 from dragoman.saved.weights import weights_digest
-
-EXPORTERS = {
-    "ctranslate2": ("ctranslate2_exporter", "CTranslate2Exporter"),
-    "onnx": ("onnx_exporter", "OnnxExporter"),
-    "huggingface": ("huggingface_exporter", "HuggingfaceExporter"),
-    "marian": ("marian_exporter", "MarianExporter"),
-}
-"""Module of :mod:`dragoman.exchange` and class, by the name in the command line."""
 
 QUANTISED = ("ctranslate2",)
 """Those whose weights can be written in fewer bits."""
@@ -52,7 +44,7 @@ def export_model(
 
     Args:
         model: a model, run or checkpoint.
-        target: one of :data:`EXPORTERS`.
+        target: its name in :data:`~dragoman.exchange.toolkits.EXPORTERS`.
         output: directory to write.
         adapter: is merged into the weights: its file, or the run that it was trained in.
         quantisation: type of the weights, such as ``int8``; float32 by default.
@@ -198,14 +190,12 @@ def _search(config: SavedConfig) -> str:
 
 def exporter_to(target: str, quantisation: str | None = None) -> Exporter:
     """The exporter to another program."""
-    if target not in EXPORTERS:
-        raise ConfigError(f"no export to {target}; choose one of: {', '.join(EXPORTERS)}")
-    if quantisation is not None and target not in QUANTISED:
+    kind: Callable[..., Exporter] = EXPORTERS.find(target)
+    if quantisation is None:
+        return kind()
+    if target not in QUANTISED:
         raise ConfigError(
             f"an export to {target} is in float32; leave out --quantisation, or export to: "
             + ", ".join(QUANTISED)
         )
-    module, name = EXPORTERS[target]
-    kind = getattr(import_module(f"dragoman.exchange.{module}"), name)
-    exporter: Exporter = kind() if quantisation is None else kind(quantisation)
-    return exporter
+    return kind(quantisation)

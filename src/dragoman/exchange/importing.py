@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -20,6 +19,7 @@ from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.architectures import architecture
 from dragoman.exchange.hub import fetch, is_hub_name
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.toolkits import IMPORTERS
 from dragoman.exchange.trimming import Trimming, trimmed
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, build_model, save_model
@@ -30,19 +30,7 @@ from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 from dragoman.text.vocabularies import Vocabulary
 
-IMPORTERS = {
-    "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
-    "huggingface-m2m100": ("huggingface_m2m_importer", "HuggingfaceM2MImporter"),
-    "huggingface-mbart": ("huggingface_m2m_importer", "HuggingfaceMbartImporter"),
-    "huggingface-t5": ("huggingface_t5_importer", "HuggingfaceT5Importer"),
-    "marian": ("marian_importer", "MarianImporter"),
-    "fairseq": ("fairseq_importer", "FairseqImporter"),
-    "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),
-    "opennmt": ("opennmt_importer", "OpennmtImporter"),
-    "sockeye": ("sockeye_importer", "SockeyeImporter"),
-    "argos": ("argos_importer", "ArgosImporter"),
-}
-"""Module of :mod:`dragoman.exchange` and class, by the name in the command line."""
+log = logging.getLogger(__name__)
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _NO_LANGUAGE = "no language tag, such as en or pt-BR"
@@ -53,7 +41,7 @@ class ImportReport:
     """An import, for the user."""
 
     toolkit: str
-    """One of :data:`IMPORTERS`."""
+    """Its name in :data:`~dragoman.exchange.toolkits.IMPORTERS`."""
     origin: str
     """Toolkit, version and name."""
     source_language: str
@@ -78,7 +66,8 @@ def import_model(
         path: a directory or file as the toolkit leaves it, or a name on the Hugging Face Hub, such
             as ``hf:org/name``, which is fetched.
         output: a directory that does not exist.
-        toolkit: one of :data:`IMPORTERS`; recognised if not given.
+        toolkit: its name in :data:`~dragoman.exchange.toolkits.IMPORTERS`; recognised if not
+            given.
         languages: of source and target, where the files do not say them; they win.
         trimming: text whose pieces alone the model keeps; all pieces if not given.
         tell: called with a line about what is being done.
@@ -106,30 +95,26 @@ def import_model(
 
 
 def importer_from(toolkit: str) -> Importer:
-    """The importer of a toolkit's models, by its name in :data:`IMPORTERS`."""
-    if toolkit not in IMPORTERS:
-        raise ConfigError(f"no import from {toolkit}; choose one of: {', '.join(IMPORTERS)}")
-    module, name = IMPORTERS[toolkit]
-    importer: Importer = getattr(import_module(f"dragoman.exchange.{module}"), name)()
-    return importer
+    """The importer of a toolkit's models, by its name."""
+    return IMPORTERS.find(toolkit)()
 
 
 def importer_of(path: Path) -> Importer:
     """The importer that recognises a directory or file by the names of its files."""
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
-    found = [importer for importer in _usable() if importer.recognises(path)]
+    found = _recognising(path, IMPORTERS.built_in) or _recognising(path, IMPORTERS.added())
     if not found:
         if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
             raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
         if (kind := architecture(path)) is not None:
             raise DataError(
                 f"{path}: this is {kind}, which is not imported; models of these toolkits are: "
-                f"{', '.join(IMPORTERS)}"
+                f"{', '.join(IMPORTERS.names())}"
             )
         raise DataError(
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
-            f"--from: {', '.join(IMPORTERS)}"
+            f"--from: {', '.join(IMPORTERS.names())}"
         )
     if len(found) > 1:
         names = ", ".join(importer.name for importer in found)
@@ -137,11 +122,20 @@ def importer_of(path: Path) -> Importer:
     return found[0]
 
 
-def _usable() -> Iterator[Importer]:
-    """Those whose packages are installed: what one of them lacks does not hurt the others."""
-    for toolkit in IMPORTERS:
-        with suppress(MissingExtraError):
-            yield importer_from(toolkit)
+def _recognising(path: Path, toolkits: Iterable[str]) -> list[Importer]:
+    """Those that recognise a model; what one of them lacks does not hurt the others."""
+    found = []
+    for toolkit in toolkits:
+        try:
+            importer = importer_from(toolkit)
+        except MissingExtraError:
+            continue
+        except ConfigError as error:
+            log.warning("%s", error)
+            continue
+        if importer.recognises(path):
+            found.append(importer)
+    return found
 
 
 def _write(found: ForeignModel, path: Path, output: Path, toolkit: str) -> ImportReport:

@@ -26,6 +26,7 @@ from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import absolute, atomic_write
 from dragoman.core.relocation import Relocation
+from dragoman.saved.engine_names import EngineName
 from dragoman.saved.system_parts import (
     IdentifierConfig,
     LanguageModelConfig,
@@ -37,8 +38,6 @@ from dragoman.text.tags import is_tag
 
 AUTO = "auto"
 """In place of a source language: it is decided line by line."""
-
-EngineName = Literal["auto", "pytorch", "ctranslate2"]
 
 
 class TranslationSystem(Config):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from dragoman.core.config import Config
+from dragoman.evaluation.identifiers import PY3LANGID, IdentifierName
 from dragoman.text.terms.terminology import ProtectedKind
 
 GlossaryMode = Literal["hard", "learned", "both"]
@@ -98,10 +99,12 @@ class IdentifierConfig(Config):
     """What decides the language of each line, with `source_language: auto`."""
 
     classifier: Path | None = None
-    """A classifier whose labels are languages; by default py3langid."""
+    """A classifier whose labels are languages; by default none, but an identifier."""
+    name: IdentifierName = PY3LANGID
+    """The identifier; other packages may add some."""
     languages: tuple[str, ...] = ()
-    """Languages that py3langid chooses from; by default those of `routes`, the pivot language, and
-    those that the first of the models was trained to translate from."""
+    """Languages that the identifier chooses from; by default those of `routes`, the pivot language,
+    and those that the first of the models was trained to translate from."""
     least_probability: float = Field(0.5, ge=0, le=1)
     """Probability below which the language of a line is uncertain."""
     least_letters: int = Field(4, ge=0)
@@ -111,6 +114,8 @@ class IdentifierConfig(Config):
     one."""
 
     def conflicts(self) -> Iterator[str]:
-        """Languages beside a classifier, which has its own."""
+        """An identifier or its languages beside a classifier, which has its own."""
         if self.classifier is not None and self.languages:
             yield "languages are for py3langid; a classifier has labels of its own; remove them"
+        if self.classifier is not None:
+            yield from self.unread("with a classifier", "name")

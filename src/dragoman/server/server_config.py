@@ -14,6 +14,7 @@ from dragoman.core.config import Config, override, parse, read_yaml
 from dragoman.core.files import absolute
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.server.database import StoreLimits
+from dragoman.text.splitters import SENTENCEX, SplitterName
 from dragoman.translation.batching import BatchingConfig
 
 MOST_ITEMS = 65_536
@@ -80,6 +81,8 @@ class ServerConfig(Config):
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where no system translates
     directly."""
+    splitter: SplitterName = SENTENCEX
+    """What divides texts into sentences; other packages may add some."""
     workers: int | None = Field(None, ge=1, le=64)
     """Number of processes for each system that does not set its own number. Each process holds the
     weights and uses one thread; the processes work on as many batches at once. With small models,

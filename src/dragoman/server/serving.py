@@ -259,6 +259,7 @@ async def _open_service(config: ServerConfig, store: ServerStore) -> ModelServic
         reload_seconds=config.reload_seconds,
         remember=store.remembered,
         may_remember=store.may_remember,
+        splitter=config.splitter,
     )
     service = await ModelService.open(config.systems, options)
     await service.prepare_detection()

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 import regex
+from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.core.unseen import bare
 from dragoman.text.language_codes import base_language
+from dragoman.text.splitters import SENTENCEX, SentenceSplitter, splitter
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
 """Places where texts are split: at the ends of sentences and lines, of sentences only, of lines
@@ -32,7 +34,9 @@ class TextSpan(NamedTuple):
     """Position after the last character."""
 
 
-def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[TextSpan]:
+def split_text(
+    text: str, language: str, mode: SplitMode = "sentences", by: str = SENTENCEX
+) -> list[TextSpan]:
     """The segments of a text, in order. White space and marks of direction separate them.
 
     Sentences end as sentencex determines (never within braces), except after the number of a list
@@ -41,6 +45,7 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
 
     Args:
         language: its code. Languages unknown to sentencex follow the rules of English.
+        by: name of the splitter that determines the ends of sentences.
     """
     if mode == "none":
         return list(_trimmed(text, [(0, len(text))]))
@@ -54,11 +59,11 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     if mode == "paragraphs":
         return lines
     code = base_language(language)
-    splitter = _splitter()
+    chosen = splitter(by)
     return [
         TextSpan(start + one.start, start + one.end)
         for start, end in lines
-        for one in _sentences(text[start:end], code, splitter)
+        for one in _sentences(text[start:end], code, chosen)
     ]
 
 
@@ -123,25 +128,34 @@ def _between(text: str, ends: Sequence[tuple[int, int]]) -> list[tuple[int, int]
     return list(zip([0, *starts], [*stops, len(text)], strict=True))
 
 
-def _splitter() -> Callable[[str, str], list[str]]:
-    try:
-        from sentencex import segment
-    except ImportError as error:
-        raise MissingExtraError.of("sentencex", "sentencex") from error
-    return segment
-
-
-def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[TextSpan]:
+def _sentences(line: str, code: str, chosen: SentenceSplitter) -> list[TextSpan]:
     """The sentences of a line without white space at its ends."""
-    pieces = _pieces(_SURROGATE.sub("\ufffd", line), code, split)
-    spans, start, end = [], 0, 0
-    for piece, following in pairwise(pieces):
-        end += len(piece)
-        # The last characters suffice, and keep long sentences cheap.
-        if _is_end(line[max(start, end - 50) : end], following, code):
-            spans.append((start, end))
-            start = end
-    return list(_trimmed(line, [*spans, (start, len(line))]))
+    ends = list(accumulate(map(len, chosen.split(line, code))))
+    if ends[-1:] != [len(line)]:  # some text is missing at an unknown position
+        ends = [len(line)]
+    return list(_trimmed(line, list(pairwise([0, *ends]))))
+
+
+class Sentencex(SentenceSplitter):
+    """Ends of sentences by the package sentencex, without those that are none."""
+
+    name = SENTENCEX
+
+    @override
+    def split(self, line: str, language: str) -> list[str]:
+        try:
+            from sentencex import segment
+        except ImportError as error:
+            raise MissingExtraError.of("sentencex", "sentencex") from error
+        pieces = _pieces(_SURROGATE.sub("\ufffd", line), language, segment)
+        sentences, start, end = [], 0, 0
+        for piece, following in pairwise(pieces):
+            end += len(piece)
+            # The last characters suffice, and keep long sentences cheap.
+            if _is_end(line[max(start, end - 50) : end], following, language):
+                sentences.append(line[start:end])
+                start = end
+        return [*sentences, line[start:]]
 
 
 def _pieces(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[str]:

@@ -12,13 +12,16 @@ from typing import cast, get_args
 import torch
 from typing_extensions import override
 
+from dragoman.core.errors import ConfigError
 from dragoman.core.lasting_pool import LastingPool
 from dragoman.core.processes import WorkerPool
+from dragoman.saved.engine_names import ENGINES
 from dragoman.saved.model import model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.translation.confidence import ConfidentEngine, open_calibration
 from dragoman.translation.engine_choice import automatic_engine
+from dragoman.translation.engines.added_engine import AddedEngine
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, TorchEngine
 from dragoman.translation.opening import OpenSystem, open_system
 
@@ -76,12 +79,30 @@ def _searching_engine(opened: OpenSystem) -> Engine:
             workers=system.workers,
             adapter=system.adapter,
         )
+    if system.engine not in ENGINES.built_in:
+        return _added_engine(opened)
     own: Engine
     if system.workers is not None:
         own = WorkerEngine(system, system.workers)
     else:
         own = torch_engine(opened)
     return own if system.engine == "pytorch" else automatic_engine(opened, own)
+
+
+def _added_engine(opened: OpenSystem) -> Engine:
+    """The engine of another package."""
+    system = opened.system
+    beyond = [
+        name for name in ("language_model", "shortlist", "own_pieces") if getattr(system, name)
+    ]
+    if beyond or len(opened.models) > 1:
+        raise ConfigError(
+            f"engine {system.engine} gets one model, and searches without "
+            f"{beyond[0] if beyond else 'others'}; name one model alone, or choose engine pytorch"
+        )
+    added: type[AddedEngine] = ENGINES.load_added(system.engine)
+    path = model_directory(system.models[0])
+    return added.opened(path, opened.models[0], opened.vocabularies, system)
 
 
 class WorkerEngine(Engine):

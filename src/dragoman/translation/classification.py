@@ -16,6 +16,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import pad_sources
+from dragoman.evaluation.identifiers import PY3LANGID
 from dragoman.evaluation.languages import identified
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.installed_models import found_model
@@ -90,23 +91,28 @@ class Labeller(ABC):
 
 
 class Identifier(Labeller):
-    """py3langid in place of a classifier of languages.
+    """An identifier of languages in place of a classifier.
 
     Args:
-        languages: languages to choose from, by the names to return; by default all of py3langid's.
+        languages: languages to choose from, by the names to return; by default all that the
+            identifier knows.
+        by: name of the identifier.
 
     Raises:
-        ConfigError: py3langid does not support a language, or cannot tell two of them apart.
-        MissingExtraError: py3langid is not installed.
+        ConfigError: it does not support a language, or cannot tell two of them apart.
+        MissingExtraError: it is not installed.
     """
 
-    def __init__(self, languages: Sequence[str] = ()) -> None:
-        self._among = tuple(languages)
-        self.labels = sorted(name for name, _ in identified("", self._among))
+    def __init__(self, languages: Sequence[str] = (), by: str = PY3LANGID) -> None:
+        self._among, self._by = tuple(languages), by
+        self.labels = sorted(name for name, _ in identified("", self._among, by))
 
     @override
     def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
-        each = [identified(text, self._among)[:nbest] if text.strip() else [] for text in texts]
+        each = [
+            identified(text, self._among, self._by)[:nbest] if text.strip() else []
+            for text in texts
+        ]
         best = [[Labelled(*label) for label in labels] for labels in each]
         return list(map(LineLabels, texts, best))
 

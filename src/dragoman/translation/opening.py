@@ -165,7 +165,7 @@ def open_system(
             or tag that the first model does not know, or a language model where a translation model
             is needed, or the other way round.
     """
-    own = system.engine != "ctranslate2"
+    own = system.engine in {"auto", "pytorch"}
     # Other engines have their own weights; these only serve forced decoding and attention.
     device = find_device(system.device if own else "cpu")
     precision = _search_precision(system, device) if own else "float32"

@@ -123,7 +123,7 @@ class Router(Dispatcher):
 
 
 def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
-    """The classifier, or py3langid for the possible languages of lines."""
+    """The classifier, or an identifier for the possible languages of lines."""
     if config.classifier is not None:
         return Classifier.load(config.classifier, device=system.device)
     languages = config.languages or dict.fromkeys([*system.routed(), *_source_languages(system)])
@@ -133,7 +133,7 @@ def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
             "line would be taken to be in it; name all languages of the lines in "
             "identifier.languages, or use a model that says what it translates from"
         )
-    return Identifier(tuple(languages))
+    return Identifier(tuple(languages), config.name)
 
 
 def _source_languages(system: TranslationSystem) -> list[str]:

@@ -31,6 +31,7 @@ from dragoman.validation import Report, figures, read_scores
 from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.workflows.reports.error_tables import finish_text
 from dragoman.workflows.results import print_json
+from dragoman.workflows.trackers.tracking import NO_TRACKING, Tracking, tracked
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def carry_out(
     begun: Callable[[], AbstractContextManager[Experiment]],
     *,
     repeatable: bool = False,
-    tensorboard: bool,
+    tracking: Tracking = NO_TRACKING,
     as_json: bool,
 ) -> None:
     """Train a run to its end, alone or with the other processes of a launcher.
@@ -97,7 +98,7 @@ def carry_out(
         experiment = world.leader_first(
             "run", lambda: held.enter_context(opened()) if world.is_leader else _begun(run)
         )
-        train_run(experiment, world, tensorboard=tensorboard)
+        train_run(experiment, world, tracking)
         if world.is_leader:
             conclude_run(experiment, as_json=as_json)
 
@@ -112,28 +113,33 @@ def _begun(run: Path) -> Experiment:
         ) from error
 
 
-def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
-    """Prepare if necessary, and train."""
-    observe = _observers(experiment, tensorboard and world.is_leader)
+def train_run(experiment: Experiment, world: World, tracking: Tracking = NO_TRACKING) -> None:
+    """Prepare if necessary, and train; the leading process shows the run in its trackers."""
+    with tracked(tracking if world.is_leader else NO_TRACKING, experiment) as trackers:
 
-    def prepared_by_leader() -> Prepared:
-        for evaluation in experiment.config.evaluations():
-            check_installed(evaluation)  # otherwise this would fail hours later
-        return prepare_run(experiment)
+        def observe(step: int) -> list[Observer]:
+            progress = TrainingProgress(step, experiment.config.training.max_steps)
+            return [progress, *trackers.begin(step)]
 
-    prepared = world.leader_first(
-        "prepared", lambda: prepared_by_leader() if world.is_leader else experiment.prepared()
-    )
-    experiment.train(prepared, world, observe, tell)
-    world.leave()
+        def prepared_by_leader() -> Prepared:
+            for evaluation in experiment.config.evaluations():
+                check_installed(evaluation)  # otherwise this would fail hours later
+            return prepare_run(experiment)
+
+        prepared = world.leader_first(
+            "prepared", lambda: prepared_by_leader() if world.is_leader else experiment.prepared()
+        )
+        experiment.train(prepared, world, observe, tell, trackers.translations)
+        trackers.conclude()
+        world.leave()
 
 
 @dataclass(frozen=True)
 class CommandLineHost:
     """Carries out techniques on the command line; see :class:`dragoman.techniques.host.Host`."""
 
-    tensorboard: bool = False
-    """Whether runs also write TensorBoard events."""
+    tracking: Tracking = NO_TRACKING
+    """The trackers that show the runs."""
 
     def tell(self, line: str) -> None:
         """Print a line on standard error."""
@@ -147,7 +153,7 @@ class CommandLineHost:
 
     def train(self, experiment: Experiment) -> None:
         """Train with progress on standard error."""
-        train_run(experiment, World.join(), tensorboard=self.tensorboard)
+        train_run(experiment, World.join(), self.tracking)
 
 
 def conclude_run(
@@ -221,14 +227,3 @@ def _direction(report: Report) -> str:
     """The direction, such as ``en-de``; empty if an older Dragoman wrote the scores."""
     languages = report.get("source_language"), report.get("target_language")
     return "-".join(language for language in languages if language)
-
-
-def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
-    def observe(step: int) -> list[Observer]:
-        return [TrainingProgress(step, experiment.config.training.max_steps)]
-
-    if not tensorboard:
-        return observe
-    from dragoman.workflows.tensorboard import TensorBoard  # if missing, fails before training
-
-    return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

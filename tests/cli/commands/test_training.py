@@ -316,7 +316,9 @@ def test_without_the_tensorboard_extra(
     config: Path, dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    monkeypatch.delitem(sys.modules, "dragoman.workflows.tensorboard", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "dragoman.workflows.trackers.tensorboard_tracker", raising=False
+    )
     outcome = dragoman("train", config, "--run", tmp_path / "run", "--tensorboard")
     assert "-m pip install tensorboard" in one_error(outcome, 7)
 

@@ -66,7 +66,7 @@ def test_a_long_context_of_many_texts_is_divided_once_and_beside_the_event_loop(
 ) -> None:
     divided: list[tuple[str, bool]] = []
 
-    def divide(text: str, language: str, count: int) -> tuple[str, ...]:
+    def divide(text: str, language: str, count: int, *, splitter: str) -> tuple[str, ...]:
         divided.append((text, threading.current_thread() is threading.main_thread()))
         return last_sentences(text, language, count)
 

@@ -10,6 +10,7 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.option_types import MODEL, PATH
 from dragoman.cli.options import json_option, pairs_options, set_option, unreviewed_option
+from dragoman.cli.tracker_options import chosen_trackers, tracker_options
 from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ _RECIPES = {".yaml", ".yml"}
         Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]
 """)
 @set_option
+@tracker_options
 @json_option
 def adapt(
     model: Path,
@@ -90,6 +92,7 @@ def adapt(
     from dragoman.workflows.results import print_json
     from dragoman.workflows.runs import CommandLineHost, check_one_process, run_values
 
+    tracking = chosen_trackers(given)
     check_one_process("adapt trains")
     parent = ParentModel.open(model)
     domain = _domain(parent, files, settings, given)
@@ -103,7 +106,7 @@ def adapt(
         method,
         any_language,
         vocabulary,
-    ).carry_out(CommandLineHost())
+    ).carry_out(CommandLineHost(tracking))
     if as_json:
         values = run_values(adapted.experiment, None)
         print_json({**values, "adaptation": adapted.report.to_json()})

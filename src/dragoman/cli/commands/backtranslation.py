@@ -10,6 +10,7 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.option_types import RECIPE
 from dragoman.cli.options import default_run, json_option, set_option
+from dragoman.cli.tracker_options import chosen_trackers, tracker_options
 from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
 
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     tag={"default": None},
 )
 @set_option
+@tracker_options
 @json_option
 def backtranslate(
     config: Path,
@@ -110,6 +112,7 @@ def backtranslate(
     else:
         directory = run_directory or default_run(config).with_name(f"{config.stem}-backtranslation")
         recipe = read_experiment(config, settings)
+    tracking = chosen_trackers(given, directory)
     values = _values(given)
     values |= given_teacher(directory, teacher, teacher_settings)
     if not is_begun(directory) and "monolingual" not in values:
@@ -119,7 +122,7 @@ def backtranslate(
             raise click.UsageError("a server translates by itself; remove --workers")
         direction = direction_of(plan.recipe)
         scores = None if baseline is None else baseline_scores(baseline, direction)
-        translated = carry_out(plan, CommandLineHost(), workers=workers)
+        translated = carry_out(plan, CommandLineHost(tracking), workers=workers)
     if as_json:
         print_json(to_json(translated, scores))
         return

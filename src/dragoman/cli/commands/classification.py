@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @declare.options("""
     --py3langid LANGUAGE,... as languages
         Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.
+    --identifier: IDENTIFIER = py3langid
+        With --py3langid: another identifier, which an installed package adds.
 """)
 @input_option
 @output_option
@@ -61,7 +63,7 @@ def classify(
     if as_json and labels:
         raise click.UsageError("--json includes the probabilities; leave out --labels")
     keep_texts(inputs, {"output": output})
-    classifier = _labeller(models, options["languages"], options["device"])
+    classifier = _labeller(models, options["languages"], options["identifier"], options["device"])
     lines, interactive = lines_of(inputs)
     with shown_progress(output, interactive, "labelling") as progress:
         refused = RefusedLines("labelled", "its label is left empty")
@@ -76,7 +78,9 @@ def classify(
     refused.conclude()
 
 
-def _labeller(models: tuple[Path, ...], languages: tuple[str, ...], device: str | None) -> Labeller:
+def _labeller(
+    models: tuple[Path, ...], languages: tuple[str, ...], identifier: str, device: str | None
+) -> Labeller:
     from dragoman.translation.classification import Classifier, Identifier
 
     if bool(languages) == bool(models):
@@ -87,7 +91,7 @@ def _labeller(models: tuple[Path, ...], languages: tuple[str, ...], device: str 
         return Classifier.load(*models, device=device)
     if len(languages) < 2:
         raise click.UsageError(f"--py3langid {languages[0]!r}: name at least two, such as de,en")
-    return Identifier(languages)
+    return Identifier(languages, identifier)
 
 
 def _formatted(labelled: Iterable[LineLabels], labels: bool) -> Iterator[str]:

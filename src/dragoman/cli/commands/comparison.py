@@ -10,6 +10,7 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.option_types import RECIPE
 from dragoman.cli.options import json_option, set_option
+from dragoman.cli.tracker_options import chosen_trackers, tracker_options
 from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
         Create the runs without training them.
 """)
 @set_option
+@tracker_options
 @json_option
 def compare(
     recipes: tuple[Path, ...],
@@ -48,6 +50,7 @@ def compare(
     test_set: str | None,
     only_plan: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Train several RECIPEs on one budget and compare their scores, speeds and costs.
 
@@ -66,6 +69,7 @@ def compare(
     from dragoman.workflows.compare import Budget, Contest
     from dragoman.workflows.compare.table import table, write_comparison
 
+    tracking = chosen_trackers(options, output)
     if flops is not None and minutes is not None:
         raise click.UsageError("--flops and --minutes exclude each other")
     configs = {}
@@ -88,7 +92,7 @@ def compare(
         else:
             click.echo(_what_is_left(contest))
         return
-    comparison = contest.carry_out()
+    comparison = contest.carry_out(tracking)
     paths = write_comparison(comparison, output)
     if as_json:
         print_json(comparison.to_json())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.commands.training import tensorboard_option
 from dragoman.cli.option_types import RECIPE
 from dragoman.cli.options import default_run, device_option, json_option, run_option, set_option
 from dragoman.cli.system_options import lay_over
+from dragoman.cli.tracker_options import chosen_trackers, tracker_options
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _search_options = declare.options("""
 """)
 _engine_options = declare.Options(
     declare.options("""
-        --engine: auto | pytorch | ctranslate2 -> engine
+        --engine: ENGINE -> engine
             Inference engine of the teacher; auto is the fastest that gives the same
             text.  [default: auto]
         --precision: float32 | bfloat16 | int8 | auto -> precision
@@ -62,7 +62,7 @@ _teacher_options = declare.Options(_search_options, _engine_options)
         Also train on the real pairs, WEIGHT times as often as on the translations.
 """)
 @_engine_options
-@tensorboard_option
+@tracker_options
 @json_option
 def distill(
     *,
@@ -74,7 +74,6 @@ def distill(
     settings: tuple[str, ...],
     closest: str | None,
     references: float | None,
-    tensorboard: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -96,6 +95,7 @@ def distill(
     from dragoman.techniques.distillation import Distillation
     from dragoman.workflows.runs import CommandLineHost, check_one_process, conclude_run
 
+    tracking = chosen_trackers(options)
     check_one_process("distill trains")
     if closest is not None and options["nbest"] is None:
         raise ConfigError("--closest chooses among several translations; add --nbest")
@@ -107,7 +107,7 @@ def distill(
         run_directory or default_run(student),
         None if options["nbest"] is None else closest or "bleu",  # type: ignore[arg-type]  # click checks it
         references,
-    ).carry_out(CommandLineHost(tensorboard=tensorboard))
+    ).carry_out(CommandLineHost(tracking))
     learned_from = {
         "teachers": [str(path) for path in getattr(teacher, "models", teachers)],
         "synthetic": distilled.values(),

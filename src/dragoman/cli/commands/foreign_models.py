@@ -16,7 +16,7 @@ from dragoman.cli.options import json_option
 @click.command()
 @click.argument("model", type=MODEL)
 @declare.options("""
-    --to: ctranslate2 | onnx | huggingface | marian as target required
+    --to: EXPORTER as target required
         Program or format to export to.
     --output DIRECTORY: PATH required
         Where to write it.
@@ -56,8 +56,7 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
 @click.command("import")
 @click.argument("path", metavar="DIRECTORY_OR_FILE|hf:NAME", type=PATH)
 @declare.options("""
-    --from: huggingface-marian | huggingface-m2m100 | huggingface-mbart | huggingface-t5 | \
-marian | fairseq | joeynmt | opennmt | sockeye | argos as toolkit
+    --from: IMPORTER as toolkit
         Toolkit that the model is from; recognised by its files if not given.
     --from-language TAG
         Source language, if the files do not say it.

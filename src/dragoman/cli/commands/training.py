@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,12 +18,8 @@ from dragoman.cli.options import (
     set_option,
     train_command,
 )
+from dragoman.cli.tracker_options import chosen_trackers, tracker_options
 from dragoman.workflows.results import print_json
-
-tensorboard_option = declare.options("""
-    --tensorboard
-        Also write TensorBoard events to the run directory.
-""")
 
 
 @click.command()
@@ -58,23 +55,24 @@ def prepare(
 @config_argument
 @run_option
 @set_option
-@tensorboard_option
+@tracker_options
 @json_option
 @in_processes
 def train(
     config: Path,
     run_directory: Path | None,
     settings: tuple[str, ...],
-    tensorboard: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Train the model that CONFIG describes, and score it.
 
     Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' continues.
 
     \b
-    Examples: on one device; from another model; on four GPUs; on two machines; on up to four
+    Examples: one device; two trackers; another model; four GPUs; two machines; up to four
       dragoman train my.yaml --set training.max_steps=2000
+      dragoman train my.yaml --log wandb --log csv
       dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4
       dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
@@ -87,7 +85,7 @@ def train(
     carry_out(
         run,
         lambda: new_run(read_experiment(config, settings), run),
-        tensorboard=tensorboard,
+        tracking=chosen_trackers(options),
         as_json=as_json,
     )
 
@@ -99,15 +97,16 @@ def train(
         Change a limit, an interval, or a search or scoring setting, such as
         training.max_steps=4000; may be repeated.
 """)
-@tensorboard_option
+@tracker_options
 @json_option
 @in_processes
-def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: bool) -> None:
+def resume(run: Path, settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Continue RUN from its last checkpoint, or train a finished one longer.
 
     \b
-    Examples: on one device; on four GPUs; longer than planned
+    Examples: on one device; without its trackers; on four GPUs; longer than planned
       dragoman resume runs/my
+      dragoman resume runs/my --log none
       dragoman resume runs/my --processes 4
       dragoman resume runs/my --set training.max_steps=4000
     """
@@ -117,7 +116,7 @@ def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: boo
         run,
         lambda: opened_run(run, settings),
         repeatable=True,  # the process before may have been killed ahead of reading the settings
-        tensorboard=tensorboard,
+        tracking=chosen_trackers(options, resumes=True),
         as_json=as_json,
     )
 

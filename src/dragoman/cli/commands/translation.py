@@ -67,6 +67,8 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
         For documents: format of FILE, such as md, whatever its suffix; needed for standard input.
     --force
         For documents: replace existing translations.
+    --splitter: SPLITTER
+        For documents: what divides texts into sentences.  [default: sentencex]
     --tree DIRECTORY: PATH
         Translate the strings of a project, such as locale/, into the files in which it keeps the
         language of --to; translations that are there stay.
@@ -147,7 +149,7 @@ def translate(
         translate_documents(models, documents, place, options, as_json=as_json)
         return
     problem = "{option} is for documents; name a FILE to translate"
-    refuse_options(("document_format", "force"), options, problem)
+    refuse_options(("document_format", "force", "splitter"), options, problem)
     warn_of_documents(inputs)
     output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
 from dragoman.saved.system import TranslationSystem
+from dragoman.text.splitters import SENTENCEX, splitter
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.service.codes import fitting
@@ -82,6 +83,8 @@ class ServiceOptions:
     direction of a request."""
     may_remember: Callable[[str, str], bool] = lambda source, target: True
     """Whether a pair of languages may have known translations; never blocks."""
+    splitter: str = SENTENCEX
+    """Name of what divides texts into sentences."""
 
 
 class ModelService(TranslationService):
@@ -95,6 +98,7 @@ class ModelService(TranslationService):
     ) -> None:
         options = options or ServiceOptions()
         self._batching, self._seconds = options.batching, options.seconds
+        self._splitter = options.splitter
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(options.pivots)
@@ -120,6 +124,7 @@ class ModelService(TranslationService):
             DragomanError: the errors of :meth:`LoadedSystem.load`.
         """
         options = options or ServiceOptions()
+        splitter(options.splitter)  # a broken one is told now
         loaded: list[LoadedSystem] = []
         files = []
         try:
@@ -266,7 +271,7 @@ class ModelService(TranslationService):
             pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
         size = sum(len(job.request.text) + len(job.request.context) for job in jobs)
-        await aside(size, lambda: _plan(jobs, table))
+        await aside(size, lambda: _plan(jobs, table, self._splitter))
         if self._memory is not None:
             await self._memory.answer(jobs)
         return jobs
@@ -365,16 +370,18 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
+def _plan(jobs: Sequence[TextJob], table: DirectionTable, divider: str) -> None:
     """Divide texts into sentences."""
-    before = cache(last_sentences)  # texts of one request share their context
+    before = cache(
+        partial(last_sentences, splitter=divider)
+    )  # texts of one request share their context
     for job in jobs:
         if job.pair.source == job.pair.target:
             if job.request.text.strip():
                 job.answer_whole(Rendering(job.request.text.strip()))
             continue
         context = table.routes[job.pair][0].system.loaded.translator.context
-        job.plan(0 if context is None else context.sentences, before)
+        job.plan(0 if context is None else context.sentences, before, divider)
         if job.request.prefix and len(job.units) != 1:
             raise RefusedError(
                 "invalid",

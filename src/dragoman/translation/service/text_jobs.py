@@ -10,6 +10,7 @@ from dragoman.text.inline_tags import TagSpan
 from dragoman.text.language_codes import base_language
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import SplitMode, TextSpan, split_text
+from dragoman.text.splitters import SENTENCEX
 from dragoman.text.terms.copied_text import is_copied
 from dragoman.translation.service.interface import Pairing, TextRequest
 from dragoman.translation.service.translated_text import (
@@ -113,18 +114,24 @@ class TextJob:
     detection: Detection | None
     units: list[Unit] = field(default_factory=list)
 
-    def plan(self, context: int, before: Callable[[str, str, int], tuple[str, ...]]) -> None:
+    def plan(
+        self,
+        context: int,
+        before: Callable[[str, str, int], tuple[str, ...]],
+        splitter: str = SENTENCEX,
+    ) -> None:
         """Divide the text; parts without anything to translate become their own translations.
 
         Args:
             context: number of sentences that the model reads in front of each.
             before: :func:`last_sentences`, possibly with a cache.
+            splitter: name of what divides texts into sentences.
         """
         request, language = self.request, self.pair.source
         near: tuple[str, ...] = ()
         if context:
             near = before(request.context, language, context)
-        for span in planned(request.text, language, request.split):
+        for span in planned(request.text, language, request.split, splitter):
             unit = Unit.of(request.text, span, near, request.marks)
             if not unit.text or (unit.is_copied and not request.prefix):
                 unit.renderings = (unit.copy(),)
@@ -141,9 +148,11 @@ class TextJob:
         self.units = [unit]
 
 
-def last_sentences(text: str, language: str, count: int) -> tuple[str, ...]:
+def last_sentences(
+    text: str, language: str, count: int, *, splitter: str = SENTENCEX
+) -> tuple[str, ...]:
     """The last sentences of a text, normalised: at most ``count``, which is at least 1."""
-    spans = planned(text, language, "sentences")[-count:]
+    spans = planned(text, language, "sentences", splitter)[-count:]
     return tuple(normalize(text[slice(*span)]) for span in spans)
 
 
@@ -218,9 +227,9 @@ def sizes(total: int, first: int, most: int) -> Iterator[range]:
         start, size = start + size, min(most, 2 * size)
 
 
-def planned(text: str, language: str, mode: SplitMode) -> list[TextSpan]:
+def planned(text: str, language: str, mode: SplitMode, splitter: str = SENTENCEX) -> list[TextSpan]:
     """The sentences of a text, none of them longer than ``LONGEST``."""
-    segments = split_text(text, language, mode)
+    segments = split_text(text, language, mode, splitter)
     return [part for segment in segments for part in shortened(text, segment, LONGEST)]
 
 

@@ -39,6 +39,7 @@ from dragoman.workflows.compare.speed import (
 )
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.runs import check_one_process, prepare_run, train_run
+from dragoman.workflows.trackers.tracking import NO_TRACKING, Tracking
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000
@@ -138,11 +139,11 @@ class Contest:
         """The recipes to train."""
         return [members[0] for members in self.systems.values() if len(members) == 1]
 
-    def carry_out(self) -> Comparison:
-        """Train the unfinished runs, and compare all systems."""
+    def carry_out(self, tracking: Tracking = NO_TRACKING) -> Comparison:
+        """Train the unfinished runs, shown in trackers, and compare all systems."""
         recipes = self.recipes
         for number, recipe in enumerate(recipes, 1):
-            _train(recipe, f"{recipe.name} ({number} of {len(recipes)})")
+            _train(recipe, f"{recipe.name} ({number} of {len(recipes)})", tracking)
         return _compare(self.systems, self.output, self.budget, self.test)
 
 
@@ -172,14 +173,14 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
             )
 
 
-def _train(planned: Planned, label: str) -> None:
+def _train(planned: Planned, label: str, tracking: Tracking) -> None:
     if has_model(planned.experiment.run):
         tell(f"{label}: already trained")
         return
     tell(f"{label}: training")
     try:
         with claim(planned.experiment.run):
-            train_run(planned.experiment, World.join())
+            train_run(planned.experiment, World.join(), tracking)
     except InterruptedRunError as error:
         stopped = InterruptedRunError(
             f"{planned.name}: stopped; everything is saved; repeat the command to continue"
