@@ -75,7 +75,7 @@ class SystemOptions(TypedDict, total=False):
     prefix: str
     terms: Section | None
     search: Section
-    engine: Literal["auto", "pytorch", "ctranslate2"]
+    engine: str
     precision: Precision
     workers: int | None
     confidence: bool | Path | str
