@@ -108,7 +108,7 @@ def same_text(run: Path, text: Sequence[str], rounds: int, **options: Any) -> It
     yield f"| pytorch | {first:.1f} | 1.00x | | |"
     _always_chosen()
     for engine in ("auto", "ctranslate2"):
-        chosen = {"workers": 1} if engine == "ctranslate2" else {}
+        chosen: dict[str, Any] = {"workers": 1} if engine == "ctranslate2" else {}
         with Translator.load(run, device="cpu", engine=engine, **chosen, **options) as other:
             other.translate(text[:2])
             found, rate = timed(other, text, rounds)
