@@ -59,7 +59,7 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert "- models/a\n" in path.read_text(encoding="utf-8")
     assert "  - models/c\n" in path.read_text(encoding="utf-8")
     text = path.read_text(encoding="utf-8")
-    assert "  glossary: terms.tsv\n" in text
+    assert "  glossary:\n  - terms.tsv\n" in text
     assert "  - names.txt\n" in text
     moved = tmp_path / "elsewhere" / "system.yaml"
     moved.parent.mkdir()
