@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 from command_line import call
+from typing_extensions import override
 
 from dragoman.core.files import content_digest, write_json
 from dragoman.training.interruption import Interruption
@@ -57,11 +58,12 @@ class InThisProcess(CommandRunner):
 
     commands: list[str] = field(default_factory=list)
 
-    def run(self, arguments: Sequence[str], log: Path) -> float:
+    @override
+    def run(self, arguments: Sequence[str], log: Path, *, fine: Collection[int] = (0,)) -> float:
         self.check()
         self.commands.append(arguments[0])
         outcome = call(*arguments)
-        if outcome.code:
+        if outcome.code not in fine:
             raise FailedCommandError(outcome.err.strip().splitlines()[-1])
         return 1.0
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,8 +75,11 @@ class CommandRunner:
         if self._is_over():
             raise StoppedError
 
-    def run(self, arguments: Sequence[str], log: Path) -> float:
+    def run(self, arguments: Sequence[str], log: Path, *, fine: Collection[int] = (0,)) -> float:
         """Run ``dragoman``, or a study, with these arguments; what it says is added to ``log``.
+
+        Args:
+            fine: exit codes that are no failure.
 
         Returns:
             Seconds that it took.
@@ -104,7 +107,7 @@ class CommandRunner:
             code = self._wait(process)
         if code is None:
             raise StoppedError
-        if code:
+        if code not in fine:
             raise FailedCommandError(
                 f"{_last_line(log, start) or f'exit code {code}'} (log: {log})"
             )

@@ -19,7 +19,7 @@ from dragoman.text.corpora.corpus import evaluation_examples
 from dragoman.workflows.progress import duration
 from studies.tables.named_files import described, other_files
 from studies.tables.plan import expanded
-from studies.tables.running import CommandRunner
+from studies.tables.running import CommandRunner, FailedCommandError
 from studies.tables.workplace import (
     STAGES,
     TRANSLATIONS,
@@ -35,6 +35,8 @@ from studies.tables.workplace import (
 BUSY = "another process is making {}"
 
 _LINE_BREAK = re.compile(r"\r?\n|\r\Z")
+_TRANSLATED = (0, 3)
+"""Exit codes of a command that has translated: the second if lines lack or invent placeholders."""
 TEXT = "the text of a test"
 """A name that no stage can have."""
 WORD_BY_WORD = ["embed", "translate"]
@@ -197,7 +199,11 @@ class Work:
             read = {"files": described(files)} if files else {}
             arguments = translation_command(place, cell, text)
             self.tell(f"{cell.name}: {shell(arguments)}")
-            seconds = self.runner.run(arguments, place.output / "logs" / f"{cell.name}.log")
+            log = place.output / "logs" / f"{cell.name}.log"
+            output.unlink(missing_ok=True)
+            seconds = self.runner.run(arguments, log, fine=_TRANSLATED)
+            if not output.is_file():  # what could not be read has the same code
+                raise FailedCommandError(f"nothing was translated (log: {log})")
             written = {"translations": content_digest(output), "seconds": round(seconds, 3)}
             write_json(place.record_file(TRANSLATIONS, cell.name), {**wanted, **read, **written})
 

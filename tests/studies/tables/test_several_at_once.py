@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
@@ -26,7 +26,7 @@ class Pretending(InThisProcess):
 
     meet: Callable[[str], None] = print
 
-    def run(self, arguments: Sequence[str], log: Path) -> float:
+    def run(self, arguments: Sequence[str], log: Path, *, fine: Collection[int] = (0,)) -> float:
         self.check()
         command, place = arguments[0], Path(arguments[-1])
         self.commands.append(f"{command} {place.name}")

@@ -252,7 +252,7 @@ class TestPart:
             ({"source": "a", "target": "b", "weight": float("inf")}, "weight: .*finite"),
             ({"source": "a", "target": "b", "wieght": 1}, "did you mean 'weight'"),
             (
-                {"source": "a", "target": "b", "format": "csv"},
+                {"source": "a", "target": "b", "format": "tvs"},
                 "format: .*mean 'tsv'.*formats there: plain, tsv",
             ),
         ],
