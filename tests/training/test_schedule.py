@@ -38,6 +38,32 @@ def test_rises_to_its_peak_then_never_again(decay: str) -> None:
         assert learning_rate(config, 20, 64, 50) == pytest.approx(0.5 * quarter)
 
 
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+def test_the_rate_is_held_before_it_decays(decay: Any) -> None:
+    """Of 80 steps behind the warm-up, 60 at the peak and 20 like a decay of 20 steps."""
+    held = ScheduleConfig(warmup_steps=20, peak_learning_rate=0.5, decay=decay, hold=0.75)
+    rates = [learning_rate(held, step, 64, 100) for step in range(20, 101)]
+    assert rates[:61] == [0.5] * 61
+    short = ScheduleConfig(warmup_steps=20, peak_learning_rate=0.5, decay=decay)
+    assert rates[60:] == pytest.approx([learning_rate(short, at, 64, 40) for at in range(20, 41)])
+
+
+def test_only_a_decay_to_zero_can_wait() -> None:
+    with pytest.raises(ValueError, match="hold needs decay: linear or cosine, not constant"):
+        ScheduleConfig(decay="constant", hold=0.5)
+
+
+def test_a_held_rate_decays_in_time() -> None:
+    """At 2 seconds a step 60 steps fit: what is left of hold and decay shrinks alike."""
+    held = ScheduleConfig(warmup_steps=20, peak_learning_rate=1.0, decay="linear", hold=0.5)
+    end = end_in_time(held, end=None, **SLOW)
+    assert end is not None and end.last == 60
+    rates = [learning_rate(held, step, 64, 100, end) for step in range(40, 61)]
+    # 25 % of the plan was done after 40 steps, the hold ends at 50 %.
+    done = [0.25 + 0.75 * at / 20 for at in range(21)]
+    assert rates == pytest.approx([min(1.0, 2 * (1 - share)) for share in done])
+
+
 def test_weights_lie_on_straight_lines_between_points() -> None:
     points = {3000: 0.1, 0: 1.0, 5000: 0.0}
     steps = [0, 1500, 3000, 4000, 5000, 9000]
@@ -96,11 +122,12 @@ def test_no_end_is_decided_without_need(schedule: ScheduleConfig, changes: dict[
     seconds=st.floats(0.01, 1000),
     step=st.integers(1, 99),
     decay=st.sampled_from(["linear", "cosine"]),
+    hold=st.floats(0, 0.99),
 )
 def test_the_rate_never_rises_after_the_warm_up_and_ends_at_zero(
-    seconds: float, step: int, decay: Any
+    seconds: float, step: int, decay: Any, hold: float
 ) -> None:
-    schedule = ScheduleConfig(warmup_steps=20, peak_learning_rate=1.0, decay=decay)
+    schedule = ScheduleConfig(warmup_steps=20, peak_learning_rate=1.0, decay=decay, hold=hold)
     end = end_in_time(schedule, end=None, **{**SLOW, "step": step, "seconds": seconds})
     last = 100 if end is None else end.last
     assert step < last <= 100

@@ -6,9 +6,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from dragoman.core.config import Config
 
@@ -28,6 +28,15 @@ class ScheduleConfig(Config):
     """How the rate decays after the warm-up: with the inverse square root of the step (the paper),
     to zero at max_steps (linear or cosine; the last step changes nothing, unless it is one of the
     warm-up), or not at all."""
+    hold: float = Field(0.0, ge=0, lt=1)
+    """Share of the steps between the warm-up and max_steps in which the rate stays at its peak
+    before it decays to zero (Hägele et al. 2024, arXiv:2405.18392)."""
+
+    @model_validator(mode="after")
+    def _is_held_before_a_decay(self) -> Self:
+        if self.hold and not self.ends_at_zero:
+            raise ValueError(f"hold needs decay: linear or cosine, not {self.decay}")
+        return self
 
     @property
     def ends_at_zero(self) -> bool:
@@ -53,7 +62,7 @@ class EarlierEnd:
     step: Annotated[int, Field(ge=1, lt=2**53)]
     """The step after which it was decided."""
     decayed: Annotated[float, Field(ge=0, le=1)]
-    """Share of the decay that was done at that step."""
+    """Share of the steps behind the warm-up that was done at that step, as planned before."""
     last: Annotated[int, Field(ge=1, lt=2**53)]
     """The last step."""
     max_steps: int
@@ -99,7 +108,7 @@ def end_in_time(
     last = min(max_steps, step + max(1, int(left)))
     if abs(last - (max_steps if end is None else end.last)) <= _TOLERANCE * max_steps:
         return end
-    decayed = _decayed(config, step, max_steps, end)
+    decayed = _done(config, step, max_steps, end)
     return EarlierEnd(step, decayed, last, max_steps, max_minutes)
 
 
@@ -124,14 +133,15 @@ def learning_rate(
     if config.decay == "constant":
         return peak
     assert max_steps is not None, "a decay to zero needs an end"
-    progress = _decayed(config, step, max_steps, end)
+    progress = _done(config, step, max_steps, end)
+    progress = max(0.0, progress - config.hold) / (1 - config.hold)
     if config.decay == "linear":
         return peak * (1 - progress)
     return peak * (1 + math.cos(math.pi * progress)) / 2
 
 
-def _decayed(config: ScheduleConfig, step: int, max_steps: int, end: EarlierEnd | None) -> float:
-    """The share of a decay to zero that is done at a step after the warm-up."""
+def _done(config: ScheduleConfig, step: int, max_steps: int, end: EarlierEnd | None) -> float:
+    """The share of the steps behind the warm-up that is done, by the plan that holds then."""
     if end is None or step < end.step:
         start, done, last = config.warmup_steps, 0.0, max_steps
     else:
