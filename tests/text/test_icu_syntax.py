@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.icu_syntax import NoIcuMessageError, read_choices, sentence_pairs, sentences
+from dragoman.text.icu_syntax import (
+    NoIcuMessageError,
+    argument_spans,
+    joined_texts,
+    read_choices,
+    sentence_pairs,
+    sentences,
+)
 
 
 def of(text: str) -> dict[str, str]:
@@ -62,6 +69,36 @@ def test_a_damaged_message_stays_whole(text: str) -> None:
 def test_a_message_with_too_many_sentences_stays_whole() -> None:
     text = "".join(f"{{n{i}, plural, one {{a}} other {{b}}}}" for i in range(9))
     assert sentence_pairs(text, "Datei") == [(text, "Datei")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{n, plural, other {a}} }",
+        "{n, plural, other {a {b} } c",
+        "{n, plural, other {a {! b} c}}",
+        "{n, plural, other {a} } {",
+        "{n, plural, other {" * 12 + "a" + "}}" * 12,
+    ],
+)
+def test_braces_that_are_none_of_messages(text: str) -> None:
+    with pytest.raises(NoIcuMessageError):
+        read_choices(text)
+    assert sentence_pairs(text, "Datei") == [(text, "Datei")]
+
+
+def test_arguments_of_a_text() -> None:
+    text = "{a} of {{b}}, '{'c'}' and {n, number}"
+    spans = argument_spans(text)
+    assert [text[start:stop] for start, stop in spans] == ["{a}", "{{b}}", "{n, number}"]
+    for damaged in ("a } b", "{a", "{! a}"):
+        with pytest.raises(NoIcuMessageError):
+            argument_spans(damaged)
+
+
+def test_texts_that_touch_are_one() -> None:
+    choice = read_choices("{n, plural, other {a}}")[0]
+    assert joined_texts(("a ", "b", choice, "c")) == ("a b", choice, "c")
 
 
 @given(st.text(), st.text())

@@ -250,6 +250,8 @@ def test_new_files_belong_to_the_part(tmp_path: Path) -> None:
         ("json-files", ["l/en.json", "l/pt_BR.json"], "pt", "l/pt_BR.json"),
         ("apple-files", ["Base.lproj/a.strings"], "fr", "fr.lproj/a.strings"),
         ("po-files", ["po/de.po"], "fr", "po/fr.po"),
+        ("properties-files", ["a/messages.properties"], "pt-BR", "a/messages_pt_BR.properties"),
+        ("resx-files", ["R.resx", "R.de.resx"], "pt_BR", "R.pt-BR.resx"),
     ],
 )
 def test_a_new_language_is_spelt_like_the_others(
@@ -259,6 +261,43 @@ def test_a_new_language_is_spelt_like_the_others(
     (found,) = FORMATS[form].files_to_translate(folder, ("en", language))  # type: ignore[attr-defined]
     assert found.output == folder / output
     assert found.source == folder / files[0]
+
+
+def _xliff(source: str, target: str | None = None) -> str:
+    stated = "" if target is None else f" target-language='{target}'"
+    unit = "<trans-unit id='1'><source>One</source></trans-unit>"
+    return (
+        f"<xliff version='1.2'><file source-language='{source}'{stated}><body>{unit}</body></file>"
+        "</xliff>"
+    )
+
+
+def test_where_bilingual_files_have_their_translations(tmp_path: Path) -> None:
+    files = {
+        "both.xlf": _xliff("en", "fr"),
+        "other.xlf": _xliff("en", "ko"),
+        "app.xlf": _xliff("en"),
+        "web.en.xlf": _xliff("en"),
+        "news.ko.xlf": _xliff("en"),
+        "made.xlf": _xliff("en"),
+        "made.fr.xlf": _xliff("en", "fr"),
+        "de.xlf": _xliff("de"),
+    }
+    folder = write_tree(tmp_path, files)
+    found = FORMATS["xliff-files"].files_to_translate(folder, ("en", "fr"))  # type: ignore[attr-defined]
+    assert {one.source.name: one.output.name for one in found} == {
+        "both.xlf": "both.xlf",
+        "app.xlf": "app.fr.xlf",
+        "web.en.xlf": "web.fr.xlf",
+        "made.fr.xlf": "made.fr.xlf",
+    }
+
+
+def test_tables_and_memories_are_filled_where_they_are(tmp_path: Path) -> None:
+    for form in ("csv-files", "tmx-files"):
+        folder = write_tree(tmp_path / form, layouts()[form])
+        found = FORMATS[form].files_to_translate(folder, ("en", "de"))  # type: ignore[attr-defined]
+        assert [one.source for one in found] == [one.output for one in found] != []
 
 
 def test_messages_of_another_language_are_not_translated(tmp_path: Path) -> None:
