@@ -35,8 +35,8 @@ TEACHER_BEAM = 5
 _WARM = 16  # sentences before the clock starts
 _BLEU = EvaluationConfig(metrics=("bleu",))
 _ENGINES: tuple[dict[str, Any], ...] = (
-    {},
-    {"precision": "int8"},
+    {"engine": "pytorch"},
+    {"engine": "pytorch", "precision": "int8"},
     {"engine": "ctranslate2"},
     {"engine": "ctranslate2", "precision": "int8"},
 )
@@ -86,7 +86,7 @@ def contenders(
     yield Contender(name, system, Translator.of(system))
     for path in students:
         for values in _ENGINES:
-            workers = {"workers": threads} if "engine" in values else {}
+            workers = {"workers": threads} if values["engine"] == "ctranslate2" else {}
             system = TranslationSystem(
                 models=(path,), device="cpu", search={"beam": 1}, **values, **workers
             )

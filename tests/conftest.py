@@ -9,6 +9,7 @@ compare figures of a processor to the last digit.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 from copy import deepcopy
@@ -113,3 +114,12 @@ def trained(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "out.txt").write_text(outcome.out, encoding="utf-8")
     (directory / "err.txt").write_text(outcome.err, encoding="utf-8")
     return directory
+
+
+@pytest.fixture(autouse=True)
+def _loggers_speak() -> None:
+    """Libraries that configure logging switch off the loggers that are there, also for others."""
+    logging.disable(logging.NOTSET)
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("dragoman") and isinstance(logger, logging.Logger):
+            logger.disabled = False

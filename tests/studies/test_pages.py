@@ -22,7 +22,7 @@ NAMED = [
 def test_some_commands_are_named() -> None:
     studies = {
         *("address", "chart_parser", "heads_and_syntax", "labelled_text", "layers", "marian"),
-        *("memory_network", "neural_gpu", "noise", "synthetic", "tables", "tags"),
+        *("memory_network", "neural_gpu", "noise", "product", "synthetic", "tables", "tags"),
     }
     assert {study for _, study, _ in NAMED} == studies
 

@@ -150,7 +150,9 @@ def test_given_sets(project: Path, tmp_path: Path, held: str) -> None:
 def test_unreviewed_pairs_where_a_format_has_them(project: Path) -> None:
     write_tree(project, {"po/de.po": catalogue({"Old": "Alt"}, fuzzy=("Old",))})
     (found,) = find_materials([project], source="en", target="de", unreviewed=True)
-    assert {part.format for part in found.train if part.unreviewed} == {"po-files", "xliff-files"}
+    assert {part.format for part in found.train if part.unreviewed} == {
+        *("po-files", "qt-files", "xcstrings-files", "xliff-files"),
+    }
     assert ("Old", "Alt") in pairs(found)
 
 

@@ -6,15 +6,16 @@ import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config, override, parse, read_yaml
 from dragoman.core.files import absolute
+from dragoman.core.sections import OneName
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.server.database import StoreLimits
-from dragoman.text.splitters import SENTENCEX, SplitterName
+from dragoman.text.splitters import SENTENCEX, SPLITTERS
 from dragoman.translation.batching import BatchingConfig
 
 MOST_ITEMS = 65_536
@@ -81,7 +82,7 @@ class ServerConfig(Config):
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where no system translates
     directly."""
-    splitter: SplitterName = SENTENCEX
+    splitter: Annotated[str, OneName(SPLITTERS.names, frozenset(SPLITTERS.built_in))] = SENTENCEX
     """What divides texts into sentences; other packages may add some."""
     workers: int | None = Field(None, ge=1, le=64)
     """Number of processes for each system that does not set its own number. Each process holds the

@@ -9,10 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from dragoman.core.plugins import Registry, installed
-from dragoman.core.sections import OneName
 
 
 class SentenceSplitter(ABC):
@@ -41,9 +40,6 @@ SPLITTERS: Registry[SentenceSplitter] = Registry(
     named=True,
 )
 """All splitters by name; each is imported when it is needed."""
-
-SplitterName = Annotated[str, OneName(SPLITTERS.names, frozenset(SPLITTERS.built_in))]
-"""The name of a splitter."""
 
 
 def splitter(name: str) -> SentenceSplitter:

@@ -101,7 +101,7 @@ class TermDemands:
         """Whether a text has only what is copied, some of which is protected by default."""
         if not self._terms.protects or not all(one.copied for one in phrases):
             return False
-        return is_copied(text) and not _TITLED.search(text)
+        return bool(text.strip()) and is_copied(text) and not _TITLED.search(text)
 
     def check(self, translated: TranslatedLine) -> None:
         """Warn about a translation that lacks required terms, or invents strings of programs."""

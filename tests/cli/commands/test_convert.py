@@ -110,8 +110,8 @@ def test_a_device_is_written_to(dragoman: CommandLine) -> None:
     ("arguments", "code", "said"),
     [
         ("many.tsv", 2, "name the input and then the output"),
-        ("many.tsv out.csv", 2, "name the input and then the output"),
-        ("many.tsv a.jsonl out.csv", 2, "name the input and then the output"),
+        ("many.tsv out.txt", 2, "name the input and then the output"),
+        ("many.tsv a.jsonl out.txt", 2, "name the input and then the output"),
         ("train.en train.de", 2, "name the input and then the output"),
         ("train.en out.tsv", 2, "train.en: its suffix does not determine its format"),
         ("many.tsv a.jsonl", 2, "a.jsonl: exists already"),
