@@ -7,10 +7,9 @@ A package adds one by an entry point in the group ``dragoman.engines`` (see
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from dragoman.core.plugins import Registry
-from dragoman.core.sections import OneName
 
 _PLACE = "dragoman.translation.engines"
 
@@ -25,6 +24,3 @@ ENGINES: Registry[Any] = Registry(
     "engine",
 )
 """All engines by name; their class is above this room, and imported when one is added."""
-
-EngineName = Annotated[str, OneName(ENGINES.names, frozenset(ENGINES.built_in))]
-"""The name of an engine."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -26,7 +26,8 @@ from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import absolute, atomic_write
 from dragoman.core.relocation import Relocation
-from dragoman.saved.engine_names import EngineName
+from dragoman.core.sections import OneName
+from dragoman.saved.engine_names import ENGINES
 from dragoman.saved.system_parts import (
     IdentifierConfig,
     LanguageModelConfig,
@@ -80,7 +81,7 @@ class TranslationSystem(Config):
     addresses and numbers."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Settings of search, which override those saved with the first model."""
-    engine: EngineName = "auto"
+    engine: Annotated[str, OneName(ENGINES.names, frozenset(ENGINES.built_in))] = "auto"
     """Engine that searches; `auto` begins with `pytorch`, and changes to `ctranslate2` in long
     texts if that gives the same text faster; see docs/performance.md."""
     precision: Literal["float32", "bfloat16", "int8", "auto"] = "float32"
