@@ -10,10 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from dragoman.core.plugins import Registry, installed
-from dragoman.core.sections import OneName
 
 
 class LanguageIdentifier(ABC):
@@ -42,9 +41,6 @@ IDENTIFIERS: Registry[LanguageIdentifier] = Registry(
     named=True,
 )
 """All identifiers by name; each is imported when it is needed."""
-
-IdentifierName = Annotated[str, OneName(IDENTIFIERS.names, frozenset(IDENTIFIERS.built_in))]
-"""The name of an identifier."""
 
 
 def identifier(name: str) -> LanguageIdentifier:

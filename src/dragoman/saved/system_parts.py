@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from dragoman.core.config import Config
-from dragoman.evaluation.identifiers import PY3LANGID, IdentifierName
+from dragoman.core.sections import OneName
+from dragoman.evaluation.identifiers import IDENTIFIERS, PY3LANGID
 from dragoman.text.terms.terminology import ProtectedKind
 
 GlossaryMode = Literal["hard", "learned", "both"]
@@ -100,7 +101,7 @@ class IdentifierConfig(Config):
 
     classifier: Path | None = None
     """A classifier whose labels are languages; by default none, but an identifier."""
-    name: IdentifierName = PY3LANGID
+    name: Annotated[str, OneName(IDENTIFIERS.names, frozenset(IDENTIFIERS.built_in))] = PY3LANGID
     """The identifier; other packages may add some."""
     languages: tuple[str, ...] = ()
     """Languages that the identifier chooses from; by default those of `routes`, the pivot language,
