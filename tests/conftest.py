@@ -118,8 +118,9 @@ def trained(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _loggers_speak() -> None:
-    """Libraries that configure logging switch off the loggers that are there, also for others."""
+    """Tests and libraries that configure logging switch off the loggers that are there."""
     logging.disable(logging.NOTSET)
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("dragoman") and isinstance(logger, logging.Logger):
-            logger.disabled = False
+            logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
