@@ -214,6 +214,13 @@ def test_what_is_unprotected_or_begun_or_a_term_is_translated(models: list[Path]
     assert "door" in term.text
 
 
+def test_symbols_alone_are_translated(tmp_path: Path) -> None:
+    """As a model that writes texts of a kind is asked for them by the symbol of the kind."""
+    model = save_tiny_model(tmp_path / "model", tags=("<fruit>",))
+    ((found, *_),) = Translator.load(model, device="cpu").translate_nbest(["<fruit>"])
+    assert found.token_scores  # there was a search
+
+
 def test_copies_stay_in_their_places(models: list[Path]) -> None:
     lines = ["open", "2048", "the door", "", "{name}"]
     translator = Translator.load(models[0])
