@@ -54,6 +54,7 @@ def test_a_run_with_its_tables_continues_after_an_interruption(
     second.close()
     assert dict(second.keep()) == kept
     experiment = client.get_experiment_by_name("dragoman")
+    assert experiment is not None
     (found,) = client.search_runs([experiment.experiment_id])
     assert found.info.run_id == kept["id"]
     assert (found.info.run_name, found.info.status) == ("my", "FINISHED")

@@ -17,6 +17,7 @@ from dragoman.workflows.trackers import TrackedRun
 from dragoman.workflows.trackers.wandb_tracker import Wandb
 
 _BLOCK, _HEAD = 2**15, 7
+_RECORD: Any = vars(wandb_internal_pb2)["Record"]  # made at import, so types do not know it
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def logged(path: Path) -> Iterator[Any]:
         parts += content[at + _HEAD : at + _HEAD + length]
         at += _HEAD + length
         if kind in {1, 4}:  # whole, or the last part
-            yield wandb_internal_pb2.Record.FromString(parts)
+            yield _RECORD.FromString(parts)
             parts = b""
 
 

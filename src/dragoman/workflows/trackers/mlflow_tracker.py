@@ -7,7 +7,6 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,12 @@ class Mlflow(Tracker):
     def _experiment(self) -> str:
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or _EXPERIMENT
         if (known := self._client.get_experiment_by_name(name)) is None:
-            with suppress(MlflowException):  # another process has just created it
+            try:
                 return str(self._client.create_experiment(name))
-            known = self._client.get_experiment_by_name(name)
+            except MlflowException:
+                # Another process has just created it; none has if the name is one of a deleted one.
+                if (known := self._client.get_experiment_by_name(name)) is None:
+                    raise
         return str(known.experiment_id)
 
     @override
