@@ -1,0 +1,1 @@
+"""Pages of results, made from the data in docs/techniques.yaml and docs/results/data."""
