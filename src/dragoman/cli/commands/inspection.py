@@ -124,7 +124,7 @@ def cost(
         source_pieces, target_pieces = map(len, parent.vocabularies)
     counted = count(experiment.model, source_pieces, target_pieces, source_length, target_length)
     training = experiment.training
-    # Batches contain padding up to their budget, so this is an upper bound.
+    # Batches contain padding up to their budget: an upper bound for objectives of one pass.
     step = training.step_tokens
     planned = training.max_steps * step if training.max_steps else None
     figures = {
