@@ -195,10 +195,13 @@ class TrainingConfig(Config):
                 f"send_gradients: during is for sharding: none, and {self.sharding} sends them at "
                 "its own times; remove one of the two"
             )
-        if self.sharding != "none" and not self.optimizer.elementwise:
+        optimizer = self.optimizer
+        keeps_matrices = optimizer.elementwise_beyond_layers and self.sharding != "parameters"
+        if self.sharding != "none" and not (optimizer.elementwise or keeps_matrices):
+            other = "gradients" if optimizer.elementwise_beyond_layers else "none"
             yield (
                 f"sharding: {self.sharding} cuts parameters into pieces, and optimizer.kind: "
-                f"{self.optimizer.kind} needs them whole; set sharding: none"
+                f"{optimizer.kind} needs them whole; set sharding: {other}"
             )
         yield from self._unfit_parameter_sharding()
         if self.averaged > self.keep_checkpoints:

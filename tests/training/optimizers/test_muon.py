@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reversal import SharedReversal, assert_same, tiny_model
-from sharded_reversal import FILES, Uneven, saved, sharded_trainer
+from sharded_reversal import FILES, Uneven, assert_close, begun, saved, sharded_trainer
 from torch import Tensor, nn
 from worlds import ALONE, GlooThreads, gloo_together
 
@@ -164,9 +164,55 @@ def test_two_processes_learn_the_same_however_gradients_are_sent(tmp_path: Path)
         torch.testing.assert_close(values, weights[1][name], rtol=1e-3, atol=1e-4)
 
 
-def test_sharding_is_refused() -> None:
-    values = {"optimizer": {"kind": "muon"}, "sharding": "gradients"}
-    with pytest.raises(ConfigError, match=r"muon needs them whole; set sharding: none"):
+def trained_together(run: Path, size: int, **values: Any) -> None:
+    """Train with Muon in so many processes, from the newest checkpoint on."""
+    models = [tiny_model(dropout=0.0) for _ in range(size)]
+
+    def work(world: GlooThreads) -> None:
+        settings = {"optimizer": OPTIMIZER, "ema_decay": 0.9, **values}
+        sharded_trainer(run, world, models[world.rank], **settings).train()
+
+    for process in gloo_together(size, work):
+        process.result()
+
+
+def test_matrices_shared_out_learn_what_replicas_do_bit_for_bit(tmp_path: Path) -> None:
+    """Each matrix is updated by one process; a clipped norm would be summed in another order."""
+    for sharding in ("none", "state"):
+        values = {"optimizer": {**OPTIMIZER, "clip_norm": None}, "sharding": sharding}
+        trained_together(tmp_path / sharding, 2, **values)
+    for name in FILES:
+        assert_same(saved(tmp_path / "none", name), saved(tmp_path / "state", name))
+
+
+@pytest.mark.parametrize(
+    ("sharding", "precision"), [("state", "float32"), ("gradients", "bfloat16")]
+)
+def test_any_number_of_processes_continues_a_sharded_run(
+    tmp_path: Path, sharding: str, precision: str
+) -> None:
+    """Bit for bit with as many, and with others but for rounding."""
+    values = {"sharding": sharding, "precision": precision}
+    trained_together(tmp_path / "whole", 2, **values)
+    for size in (1, 2, 3) if precision == "float32" else (2,):
+        begun(tmp_path / "whole", tmp_path / str(size))
+        trained_together(tmp_path / str(size), size, **values)
+        if size != 2:
+            assert_close(tmp_path / "whole", tmp_path / str(size))
+    for name in FILES:
+        assert_same(saved(tmp_path / "whole", name), saved(tmp_path / "2", name))
+
+
+def test_sharded_gradients_learn_what_replicas_do(tmp_path: Path) -> None:
+    """But for rounding, also with a clipped gradient."""
+    for sharding in ("none", "gradients"):
+        trained_together(tmp_path / sharding, 2, sharding=sharding)
+    assert_close(tmp_path / "none", tmp_path / "gradients")
+
+
+def test_sharded_parameters_are_refused() -> None:
+    values = {"optimizer": {"kind": "muon"}, "sharding": "parameters"}
+    with pytest.raises(ConfigError, match=r"muon needs them whole; set sharding: gradients"):
         parse(TrainingConfig, values, "run.yaml")
 
 

@@ -97,7 +97,10 @@ class OptimizerConfig(Config):
 
     elementwise: ClassVar[bool] = False
     """Whether each number is updated from its own gradient and state alone, so that parameters may
-    be joined and cut anywhere.  Sharding needs it."""
+    be joined and cut anywhere."""
+    elementwise_beyond_layers: ClassVar[bool] = False
+    """Whether that holds for everything but :class:`LayerMatrix`.  Processes that share out state
+    or gradients then keep these whole, each by one process; with neither, nothing is sharded."""
 
     @abstractmethod
     def build(self, parameters: Sequence[Parameter]) -> Optimizer:

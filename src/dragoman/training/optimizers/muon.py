@@ -9,7 +9,7 @@ newer than the oldest PyTorch supported here, and takes matrices only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -53,6 +53,8 @@ class MuonConfig(OptimizerConfig, MomentsConfig):
     """Learning rate of the matrices of layers, as a multiple of the schedule's."""
     momentum: float = Field(0.95, ge=0, lt=1)
     """Decay rate of the momentum of these matrices, which is Nesterov's."""
+
+    elementwise_beyond_layers: ClassVar[bool] = True
 
     @override
     def build(self, parameters: Sequence[Parameter]) -> Optimizer:

@@ -76,6 +76,7 @@ class GradientSharding(StateSharding):
             self._world.size,
             lambda name: turn_of(model, name, shapes[name]),
             self._part_numbers,
+            self._uncut(named),
         )
 
     def _own_gradient(self, parameters: Sequence[nn.Parameter]) -> Tensor:

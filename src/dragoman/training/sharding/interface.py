@@ -185,9 +185,13 @@ def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
     return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
 
 
+def is_layer_matrix(model: nn.Module, name: str, values: Tensor) -> bool:
+    """Whether a parameter is a :class:`LayerMatrix`."""
+    is_embedding = isinstance(model, TranslationModel) and model.part_of(name) == "embeddings"
+    return values.dim() == 2 and is_matrix(values) and not is_embedding
+
+
 def own_parameter(model: nn.Module, name: str, values: Tensor) -> Parameter:
     """A parameter for an optimizer that is not elementwise, in the shape of the model."""
-    is_embedding = isinstance(model, TranslationModel) and model.part_of(name) == "embeddings"
-    is_layer_matrix = values.dim() == 2 and is_matrix(values) and not is_embedding
-    kind = LayerMatrix if is_layer_matrix else Parameter
+    kind = LayerMatrix if is_layer_matrix(model, name, values) else Parameter
     return kind(values, is_matrix(values))

@@ -20,13 +20,15 @@ from torch import Tensor, nn
 from dragoman.training.distributed import World
 from dragoman.training.optimizers.interface import OptimizerConfig
 from dragoman.training.sharding.flat_layout import FlatLayout
+from dragoman.training.sharding.interface import is_layer_matrix
 from dragoman.training.sharding.vector import VectorSharding
 
 
 class StateSharding(VectorSharding):
-    """A :class:`~.interface.Sharding` that keeps a share of the state of an elementwise optimizer.
+    """A :class:`~.interface.Sharding` that keeps a share of the state of the optimizer.
 
-    The model's weights and their gradient are whole in every process.
+    The model's weights and their gradient are whole in every process.  If the optimizer is only
+    elementwise beyond the matrices of layers, each of these is updated by one process.
     """
 
     def __init__(
@@ -42,7 +44,15 @@ class StateSharding(VectorSharding):
         super().__init__(model, config, precision, ema_decay, world.rank)
 
     def _laid_out(self, named: Sequence[tuple[str, nn.Parameter]]) -> FlatLayout:
-        return FlatLayout.whole(named, self._world.size)
+        if self.config.elementwise:
+            return FlatLayout.whole(named, self._world.size)
+        return FlatLayout.cut(named, self._world.size, lambda name: None, None, self._uncut(named))
+
+    def _uncut(self, named: Sequence[tuple[str, nn.Parameter]]) -> frozenset[str]:
+        """The parameters that the optimizer needs whole."""
+        if self.config.elementwise:
+            return frozenset()
+        return frozenset(name for name, p in named if is_layer_matrix(self._model, name, p))
 
     def _spread(self, share: Tensor) -> None:
         for part, place in zip(self.layout.parts, self.layout.places(), strict=True):
@@ -59,4 +69,7 @@ class StateSharding(VectorSharding):
 
     def reduce(self, world: World) -> None:
         """Sum the gradient over the processes; each gets the part of its share."""
-        world.reduce_scatter(self._collected)
+        for part, place in zip(self.layout.parts, self.layout.places(), strict=True):
+            own = world.reduce_scatter(self._collected[part])
+            if len(self.layout.parts) > 1:  # then it is not a view
+                self.gradient[place] = own

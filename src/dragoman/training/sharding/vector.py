@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.training.distributed import World
-from dragoman.training.optimizers.interface import OptimizerConfig, Parameter
+from dragoman.training.optimizers.interface import LayerMatrix, OptimizerConfig, Parameter
 from dragoman.training.sharding.flat_layout import (
     FlatLayout,
     check_shape,
@@ -104,24 +104,48 @@ class VectorSharding(ABC):
         return self.layout.share(self._collected, self._rank)
 
     def _updated(self) -> list[Parameter]:
-        """The parameters of the optimizer: two long vectors if it is elementwise."""
-        if self.config.elementwise:
-            decayed = self.layout.decayed_in_share(self._rank)
-            self._sizes = [decayed, len(self.master) - decayed]
-            parameters = [
-                Parameter(values, is_decayed)
-                for values, is_decayed in zip(
-                    self.master.split(self._sizes), (True, False), strict=True
-                )
-            ]
-            gradients: Sequence[Tensor] = self.gradient.split(self._sizes)
-        else:
-            views = self.layout.by_name(self.master)
-            parameters = [own_parameter(self._model, name, own) for name, own in views.items()]
-            gradients = self.layout.views(self.gradient)
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter.values.grad = gradient
+        """The parameters of the optimizer: a few long vectors if it is elementwise.
+
+        If it is elementwise beyond the matrices of layers, and others have a share, these matrices
+        and a few long vectors.
+        """
+        parameters: list[Parameter] = []
+        if self._has_pieces:
+            self._pieces = self.layout.pieces(self._rank)
+            for place, shape, is_decayed, is_whole in self._pieces:
+                kind = LayerMatrix if is_whole else Parameter
+                parameters.append(kind(self.master[place].view(shape), is_decayed))
+                parameters[-1].values.grad = self.gradient[place].view(shape)
+            self._kinds = self._kinds_of_state()
+            return parameters
+        gradients = self.layout.views(self.gradient)
+        own = self.layout.by_name(self.master)
+        for (name, values), gradient in zip(own.items(), gradients, strict=True):
+            parameters.append(own_parameter(self._model, name, values))
+            values.grad = gradient
         return parameters
+
+    @property
+    def _has_pieces(self) -> bool:
+        """Whether the optimizer updates pieces of the layout, and not parameters by name."""
+        return self.config.elementwise or self.layout.processes > 1
+
+    def _kinds_of_state(self) -> dict[str, list[str]]:
+        """Kinds of the optimizer's state, and the names of the parameters that have it.
+
+        Equal in all processes, even where a process has no matrix of its own.
+        """
+        vector = Parameter(self.master.new_zeros(1), False)
+        matrix = LayerMatrix(self.master.new_zeros(1, 1), True)
+        of_vector, of_matrix = self.config.build([vector, matrix]).state
+        return {
+            kind: [
+                name
+                for name in self.layout.names
+                if kind in (of_matrix if name in self.layout.uncut else of_vector)
+            ]
+            for kind in of_vector | of_matrix
+        }
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
         """The numbers of this process, as gradients are sent when all of them are ready."""
@@ -210,20 +234,26 @@ class VectorSharding(ABC):
             return {}
         named = {"step": torch.tensor([float(steps)])}
         if self._average is not None:
-            named |= self._named(AVERAGE.removesuffix("."), self._average)
+            named |= self._named(AVERAGE.removesuffix("."), self._average, self.layout.names)
         states = self._optimizer.state
-        if self.config.elementwise:
-            for kind in states[0]:
-                named |= self._named(kind, torch.cat([state[kind] for state in states]))
+        if not self._has_pieces:
+            for name, state in zip(self.layout.names, states, strict=True):
+                named |= {f"{kind}.{name}": tensor for kind, tensor in state.items()}
             return named
-        for name, state in zip(self.layout.names, states, strict=True):
-            named |= {f"{kind}.{name}": tensor for kind, tensor in state.items()}
+        for kind, names in self._kinds.items():
+            share = torch.zeros_like(self.master)
+            for piece, state in zip(self._pieces, states, strict=True):
+                if kind in state:
+                    share[piece.place] = state[kind].view(-1)
+            named |= self._named(kind, share, names)
         return named
 
-    def _named(self, kind: str, share: Tensor) -> dict[str, Tensor]:
+    def _named(self, kind: str, share: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
         whole = self._whole(share)
-        tensors = {} if whole is None else self.layout.by_name(whole)
-        return {f"{kind}.{name}": tensor for name, tensor in tensors.items()}
+        if whole is None:
+            return {}
+        tensors = self.layout.by_name(whole)
+        return {f"{kind}.{name}": tensors[name] for name in names}
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Restore the results of ``weights`` and ``moments`` of any sharding."""
@@ -240,20 +270,21 @@ class VectorSharding(ABC):
     def _restore_state(self, moments: dict[str, Tensor]) -> None:
         self._optimizer.steps = int(moments["step"])
         states = self._optimizer.state
-        if self.config.elementwise:
-            for kind in states[0]:
-                share = self.flat(named_moments(moments, kind))
-                for state, values in zip(states, share.split(self._sizes), strict=True):
-                    state[kind].copy_(values)
+        if not self._has_pieces:
+            for name, state in zip(self.layout.names, states, strict=True):
+                for kind, tensor in state.items():
+                    saved = moments.get(f"{kind}.{name}")
+                    check_shape(f"{kind}.{name}", tensor.shape, saved)
+                    tensor.copy_(moments[f"{kind}.{name}"])
             return
-        for name, state in zip(self.layout.names, states, strict=True):
-            for kind, tensor in state.items():
-                saved = moments.get(f"{kind}.{name}")
-                check_shape(f"{kind}.{name}", tensor.shape, saved)
-                tensor.copy_(moments[f"{kind}.{name}"])
+        for kind, names in self._kinds.items():
+            share = self.flat(named_moments(moments, kind), names)
+            for piece, state in zip(self._pieces, states, strict=True):
+                if kind in state:
+                    state[kind].copy_(share[piece.place].view(piece.shape))
 
-    def flat(self, tensors: dict[str, Tensor]) -> Tensor:
-        """This process' share of tensors by the names of the learned parameters."""
+    def flat(self, tensors: dict[str, Tensor], names: Sequence[str] | None = None) -> Tensor:
+        """This process' share of tensors by the names of the learned parameters, or of some."""
         like = next(iter(tensors.values()), self.master).float()
-        share = self.layout.share(self.layout.flat(tensors, like), self._rank)
+        share = self.layout.share(self.layout.flat(tensors, like, names), self._rank)
         return share.to(self.master, copy=True)
