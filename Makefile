@@ -14,6 +14,7 @@
 # make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
 # make dist   builds what is published (Dragoman, and its client alone), checks it, installs it elsewhere by digests and uses it; with a
 #             list of all packages with their digests, and a bill of materials
+# make site   the pages of docs/ as a site in build/site, for a browser; it stops at a link to nowhere
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
 #             row; MINUTES=60 stops each table after an hour, and the next call goes on; JOBS=8 makes
@@ -64,7 +65,7 @@ KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTI
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-at-once test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
+.PHONY: demo test test-all test-at-once test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist site bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -181,6 +182,9 @@ dist: $(VENV)/dist
 	$(BIN)/cyclonedx-py environment --validate --output-file dist/bill-of-materials.json \
 		"$$new/venv" && \
 	$(BIN)/python tests/distribution.py use "$$new/venv"
+
+site: $(VENV)/development
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
 
 format: $(VENV)/development
 	$(BIN)/ruff check --fix .

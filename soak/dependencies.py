@@ -16,7 +16,7 @@ from importlib import metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-TOOLS = frozenset({"dev", "dist", "mutants", "soak", "studies"})
+TOOLS = frozenset({"dev", "dist", "mutants", "site", "soak", "studies"})
 """Extras for people who work on Dragoman; nothing of a user's installation needs them."""
 
 JOINED = frozenset({"all"})

@@ -15,9 +15,9 @@ from tiny_model import save_tiny_model
 
 import dragoman
 from dragoman.cli.main import commands
-from dragoman.cli.reference import anchor
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.core.text_tables import anchor
 from dragoman.evaluation.metric_commands import MetricCommand
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem

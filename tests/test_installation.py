@@ -35,7 +35,7 @@ def joined(project: dict[str, Any], extra: str) -> set[str]:
 def test_all_has_every_extra_that_is_no_tool(project: dict[str, Any]) -> None:
     extras = set(project["project"]["optional-dependencies"])
     assert joined(project, "all") == extras - TOOLS - JOINED
-    assert joined(project, "dev") == {"all", "studies"}
+    assert joined(project, "dev") == {"all", "studies", "site"}
 
 
 def test_the_demo_installs_extras_that_exist_and_no_tools(project: dict[str, Any]) -> None:

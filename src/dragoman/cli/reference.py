@@ -10,7 +10,6 @@ module only lays them out, so the page always agrees with the code.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
 from dragoman.core.sections import OneName, choice_in, choice_of, key_docstrings, keys_of, members
-from dragoman.core.text_tables import markdown_table
+from dragoman.core.text_tables import anchor, markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpora.corpus_part import CorpusPart
@@ -192,11 +191,6 @@ def _body(root: type[Config], *between: str) -> list[str]:
         for section in sections
     )
     return [contents + "\n", *between, *(_render(section, sections) for section in sections)]
-
-
-def anchor(title: str) -> str:
-    """The anchor that GitHub gives a heading: ``"`a.b`, c"`` becomes ``ab-c``."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _sections(root: type[Config]) -> list[_Section]:

@@ -1,11 +1,17 @@
-"""Tables as text: in Markdown, and with aligned columns for a terminal."""
+"""Tables as text: in Markdown, and with aligned columns for a terminal; links within Markdown."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 _RULES = {"l": "---", "r": "---:"}
+
+
+def anchor(title: str) -> str:
+    """The anchor that GitHub gives a heading: ``"`a.b`, c"`` becomes ``ab-c``."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def markdown_table(

@@ -1,0 +1,174 @@
+"""The site that ``make site`` builds: pages have a place, links lead on, nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from test_docs import ROOT
+
+import dragoman
+from dragoman import client
+
+_DOCS = ROOT / "docs"
+_SECTIONS = [
+    "Start",
+    "Your text",
+    "Your domain",
+    "Little or no text",
+    "Many languages",
+    "Translate documents",
+    "Serve",
+    "The papers",
+    "Reference",
+    "Measured",
+    "Join",
+]
+_FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "object": "data"}
+_FETCHED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch"}
+
+
+def navigation() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    return found
+
+
+def places(entry: Any) -> Iterator[str]:
+    """The pages of an entry of the navigation, in its order."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for one in entry.values() if isinstance(entry, dict) else entry:
+            yield from places(one)
+
+
+def test_sections_go_by_what_readers_want() -> None:
+    assert [name for entry in navigation() for name in entry][1:] == _SECTIONS
+
+
+def test_every_page_has_one_place() -> None:
+    pages = {page.relative_to(_DOCS).as_posix() for page in _DOCS.rglob("*.md")}
+    pages = {page for page in pages if not re.match(r"decisions/\d", page)}
+    found = Counter(places(navigation()))
+    placed = {page for page in found if not page.startswith("repository/")}
+    assert not pages - placed, (
+        f"{sorted(pages - placed)}: give each a line `Title: path.md` in one section of `nav` in "
+        "mkdocs.yml, the section of those who want to do what the page is about"
+    )
+    assert not placed - pages, f"mkdocs.yml: nav names {sorted(placed - pages)}, not in docs/"
+    twice = [page for page, times in found.items() if times > 1]
+    assert not twice, f"mkdocs.yml: nav names {twice} more than once"
+
+
+def test_korean_pages_stand_beside_the_english_ones() -> None:
+    order = list(places(navigation()))
+    for page in order:
+        english = page.replace(".ko.md", ".md")
+        if page not in {english, "index.ko.md"}:
+            assert order[order.index(page) - 1] == english, f"mkdocs.yml: {page} after {english}"
+
+
+def test_the_reference_of_python_has_every_public_name() -> None:
+    text = (_DOCS / "api.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: dragoman\.(\S+)$", text, re.MULTILINE)
+    assert len(names) == len(set(names))
+    assert {name for name in names if "." not in name} == {*dragoman.__all__} - {"__version__"}
+    errors = {name for name in client.__all__ if name.endswith("Error")}
+    assert {name.removeprefix("client.") for name in names if "." in name} == {
+        *client.__all__
+    } - errors - {"__version__", *dragoman.__all__}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strict: a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as changes:
+        warnings.simplefilter("ignore")  # of MkDocs and its theme, about themselves
+        changes.setenv("NO_MKDOCS_2_WARNING", "1")
+        changes.syspath_prepend(str(ROOT))
+        from mkdocs.commands.build import build
+        from mkdocs.config import load_config
+
+        build(load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder)))
+    return folder
+
+
+class Reader(HTMLParser):
+    """What a page fetches, and where its links lead."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.language = ""
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "html":
+            self.language = values["lang"]
+        elif tag == "a":
+            self.links += [values["href"]] if "href" in values else []
+        elif tag == "link" and _FETCHED_LINKS & {*values["rel"].split()}:
+            self.fetched.append(values["href"])
+        elif _FETCHING.get(tag, "") in values:
+            self.fetched.append(values[_FETCHING[tag]])
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Reader]:
+    return {page.relative_to(site).as_posix(): Reader(page) for page in site.rglob("*.html")}
+
+
+def test_nothing_is_fetched_from_another_host(site: Path, pages: dict[str, Reader]) -> None:
+    for page, reader in pages.items():
+        elsewhere = [one for one in reader.fetched if re.match(r"(https?:)?//", one)]
+        assert not elsewhere, f"{page}: {elsewhere}"
+    for style in site.rglob("*.css"):
+        addresses = re.findall(r"(?:url\(|@import )[\"']?(https?:|//)", style.read_text("utf-8"))
+        assert not addresses, style.name
+
+
+def test_links_lead_to_files_of_the_site(site: Path, pages: dict[str, Reader]) -> None:
+    """Also those to files outside of docs/, which MkDocs knows nothing of."""
+    there = {file.relative_to(site).as_posix() for file in site.rglob("*") if file.is_file()}
+    for page, reader in pages.items():
+        if page == "404.html":  # whose links begin at the root of the host
+            continue
+        for link in reader.links:
+            name = link.partition("#")[0]
+            if name and ":" not in name:
+                target = (site / page).parent.joinpath(name).resolve()
+                assert target.relative_to(site.resolve()).as_posix() in there, f"{page}: {link}"
+
+
+def test_the_language_switch_leads_to_the_counterpart(pages: dict[str, Reader]) -> None:
+    assert "tutorial.ko.html" in pages["tutorial.html"].links
+    assert "tutorial.html" in pages["tutorial.ko.html"].links
+    assert "index.ko.html" in pages["adaptation.html"].links
+    assert pages["tutorial.ko.html"].language == "ko"
+    assert pages["tutorial.html"].language == "en"
+
+
+def test_the_api_is_taken_from_the_code(site: Path) -> None:
+    text = (site / "api.html").read_text(encoding="utf-8")
+    for name in {*dragoman.__all__} - {"__version__", "errors"}:
+        assert f'id="dragoman.{name}"' in text
+    assert "translate_nbest" in text
+    assert ":::" not in text
+
+
+def test_search_finds_pages_in_both_languages(site: Path) -> None:
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    assert {"en", "ko"} <= {*index["config"]["lang"]}
+    found = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert {"tutorial.html", "tutorial.ko.html", "api.html"} <= found
