@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -12,6 +12,18 @@ from dragoman.core.config import Config, parse, read_yaml
 TECHNIQUES_FILE = Path(__file__).parents[2] / "docs" / "techniques.yaml"
 
 Verdict = Literal["gains", "mixed", "no gain here", "loses here", "no score"]
+Group = Literal[
+    "A first model",
+    "Your domain",
+    "Strings and documents",
+    "Little or no parallel text",
+    "Many languages",
+    "Better training",
+    "A trained model",
+    "Other outputs",
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""Situations in the order of docs/choose.md."""
 
 
 class Gain(Config):
@@ -30,8 +42,16 @@ class Gain(Config):
 
     def text(self) -> str:
         """Figure, metric and what chance could do: ``+4.40 chrF [+3.71, +5.05]``."""
-        chance = f" [{self.interval}]" if self.interval else f" (p {self.p})" if self.p else ""
-        return f"{self.figure} {self.metric}{chance.replace('(p <', '(p < ')}"
+        return f"{self.figure} {self.metric}{self._chance()}"
+
+    def linked(self) -> str:
+        """The same in Markdown, with the figure as a link to its rows."""
+        return f"[{self.figure} {self.metric}]({self.link}){self._chance()}"
+
+    def _chance(self) -> str:
+        if self.interval:
+            return f" [{self.interval}]"
+        return f" (p {self.p})".replace("(p <", "(p < ") if self.p else ""
 
 
 class Technique(Config):
@@ -40,6 +60,8 @@ class Technique(Config):
     name: str
     page: str
     """Its page in docs/; several techniques may share one."""
+    group: Group
+    """The part of docs/choose.md that shows it."""
     when: str
     command: str
     gained: tuple[Gain, ...] = Field(min_length=1)
