@@ -13,8 +13,12 @@ COMMENT = re.compile(r"\s*#.*$", re.MULTILINE)
 
 both = pytest.mark.parametrize(
     ("english", "korean"),
-    [("README.md", "README.ko.md"), ("docs/tutorial.md", "docs/tutorial.ko.md")],
-    ids=["readme", "tutorial"],
+    [
+        ("README.md", "README.ko.md"),
+        ("docs/tutorial.md", "docs/tutorial.ko.md"),
+        ("docs/paper.md", "docs/paper.ko.md"),
+    ],
+    ids=["readme", "tutorial", "paper"],
 )
 
 
@@ -33,9 +37,9 @@ def spans(text: str) -> list[str]:
 
 
 def links(text: str) -> list[str]:
-    """Where links lead; of pages in both languages the name of the English one, without a place."""
+    """Where links lead; in pages of both languages without a place, whose name is translated."""
     found = (link.replace(".ko.md", ".md") for link in LINK.findall(FENCE.sub("", text)))
-    return sorted(re.sub(r"^(.*(README|tutorial)\.md)#.*", r"\1", link) for link in found)
+    return sorted(re.sub(r"^((.*(README|tutorial|paper)\.md)?)#.*", r"\1", link) for link in found)
 
 
 @both
