@@ -21,7 +21,8 @@ NAMED = [
 
 def test_some_commands_are_named() -> None:
     studies = {
-        *("address", "chart_parser", "heads_and_syntax", "labelled_text", "layers", "marian"),
+        *("address", "chart_parser", "gallery", "heads_and_syntax", "labelled_text", "layers"),
+        "marian",
         *("memory_network", "neural_gpu", "noise", "product", "synthetic", "tables", "tags"),
     }
     assert {study for _, study, _ in NAMED} == studies
