@@ -3,12 +3,13 @@
     serving.py                          # fresh weights of both sizes, outputs forced to 15 pieces
     serving.py --run runs/my            # a trained model: every answer is checked
 
-On one machine, one after the other: ``dragoman translate`` on a file, CTranslate2 on the same file
-(both without start-up), one sentence at a time in this process, then ``dragoman serve`` with 1, 8
-and 64 clients, with requests at twice the rate that it reached, and over 10,000 requests with its
-memory watched; the same with CTranslate2 as its engine; then a server that translates one request
-after another with CTranslate2.  Clients are another process on the same cores; its share of their
-time is in the table.
+On one machine, one after the other: ``dragoman translate`` on a file by each engine (without
+start-up), one sentence at a time in this process, then ``dragoman serve`` with its first answer,
+1, 8 and 64 clients, requests at twice the rate that it reached, and 10,000 requests with its memory
+watched; the same with CTranslate2 as its engine; then a server that translates one request after
+another with CTranslate2.  Clients are another process on the same cores; its share of their time is
+in the table.  So is the processor time of a sentence, which other work on the machine hardly
+changes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import json
 import math
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from contextlib import contextmanager, suppress
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # as the commands do: other work disturbs less
 import torch
@@ -46,6 +48,18 @@ CLIENTS = (1, 8, 64)
 LANGUAGES = ("en", "de")
 _ALONE = 100  # sentences of the measurement without neighbours
 _PATIENCE = 120  # seconds until a server answers
+
+
+class Rate(NamedTuple):
+    """The speed of a way to translate."""
+
+    per_second: float
+    """Sentences."""
+    processor: float
+    """Seconds of processor time of a sentence, on all cores together."""
+
+    def __str__(self) -> str:
+        return f"{self.per_second:.1f} sentences/s ({1000 * self.processor:.1f} ms of processor)"
 
 
 class Measurement:
@@ -85,21 +99,25 @@ class Measurement:
                 seconds.append(time.perf_counter() - began)
         return 1000 * median(seconds)
 
-    def file(self, *options: str) -> float:
-        """Sentences per second of ``dragoman translate``, start-up excluded."""
+    def file(self, *options: str) -> Rate:
+        """``dragoman translate``, start-up excluded."""
         few, translated = len(self.lines) // 10, self.folder / "translated"
-        seconds = []
+        seconds, processor = [], []
         for number in (few, len(self.lines)):
             source = self.folder / f"lines.{number}"
             source.write_text("".join(f"{line}\n" for line in self.lines[:number]), "utf-8")
             command = [sys.executable, "-m", "dragoman", "translate", self.run, *options]
-            began = time.perf_counter()
+            began, before = time.perf_counter(), _children_seconds()
             files = ["--input", source, "--output", translated]
             subprocess.run([*map(str, command), *map(str, files)], check=True, env=_environment())
             seconds.append(time.perf_counter() - began)
+            processor.append(_children_seconds() - before)
         if self._checked and not options:
             self.answers = translated.read_text("utf-8").splitlines()
-        return (len(self.lines) - few) / (seconds[1] - seconds[0])
+        sentences = len(self.lines) - few
+        return Rate(
+            sentences / (seconds[1] - seconds[0]), (processor[1] - processor[0]) / sentences
+        )
 
     def load(self, address: str, requests: int, *options: object) -> dict[str, Any]:
         """What clients of a server report."""
@@ -165,6 +183,23 @@ def _wait(page: str, process: subprocess.Popen[bytes], log: Path) -> None:
     sys.exit(f"{page} does not answer")
 
 
+def _children_seconds() -> float:
+    """Processor time of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time of a process and of those that it has started, so far."""
+    path = Path(f"/proc/{process}")
+    fields = (path / "stat").read_text("ascii").rpartition(")")[2].split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = [
+        number for one in path.glob("task/*/children") for number in one.read_text().split()
+    ]
+    return own + sum(processor_seconds(int(number)) for number in children)
+
+
 def resident(process: int) -> float:
     """Memory of a process, in MiB."""
     status = Path(f"/proc/{process}/status").read_text("ascii")
@@ -174,16 +209,18 @@ def resident(process: int) -> float:
 
 def table(measured: Measurement, requests: int, long: int) -> list[str]:
     """All figures of one model, as Markdown."""
-    rate, alone = measured.file(), measured.alone()
+    files = {"pytorch": measured.file("--engine", "pytorch")}
+    measured.file()  # the engine is chosen, if there are enough lines
+    files["auto"] = measured.file()
+    rate, alone = files["auto"], measured.alone()
     head = [
-        "| server | clients | sentences/s | of the file | p50 ms | p95 | p99 | statuses | wrong "
-        "| clients' CPU |",
-        "|---|---|---:|---:|---:|---:|---:|---|---:|---:|",
+        "| server | clients | sentences/s | of the file | CPU ms | of the file | p50 ms | p95 "
+        "| p99 | statuses | wrong | clients' CPU |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|",
     ]
-    rows, memory = served(measured, "dragoman serve", measured.run, requests, rate, long)
-    direct = "not supported"
+    rows, sentence = served(measured, "dragoman serve", measured.run, requests, rate, long)
     with suppress(subprocess.CalledProcessError):
-        direct = f"{measured.file('--engine', 'ctranslate2'):.1f}"
+        files["ctranslate2"] = measured.file("--engine", "ctranslate2")
         described = measured.folder / "ctranslate2.yaml"
         values = {"models": [str(measured.run.resolve())], "engine": "ctranslate2"}
         described.write_text(to_yaml(values), "utf-8")
@@ -191,36 +228,41 @@ def table(measured: Measurement, requests: int, long: int) -> list[str]:
         name = "dragoman serve, CTranslate2"
         rows += served(measured, name, described, requests, rate)[0]
         rows += one_by_one(measured, min(requests, 1000), rate)
+    shown = "; ".join(f"`--engine {engine}` {speed}" for engine, speed in files.items())
     return [
-        f"`dragoman translate`, a file: {rate:.1f} sentences/s; CTranslate2, a file: {direct}; "
-        f"one sentence alone: {alone:.1f} ms.",
+        f"A file: {shown}.  One sentence alone: {alone:.1f} ms.",
         "",
         *head,
         *rows,
         "",
-        memory,
+        sentence,
     ]
 
 
 def served(
-    measured: Measurement, name: str, model: Path, requests: int, rate: float, long: int = 0
+    measured: Measurement, name: str, model: Path, requests: int, rate: Rate, long: int = 0
 ) -> tuple[list[str], str]:
-    """Rows of the table for a server of ours, and a sentence on its memory and its refusals."""
+    """Rows of the table for a server of ours, and sentences on its start, refusals and memory."""
     command = [sys.executable, "-m", "dragoman", "serve", model, "--port", "PORT"]
     if measured.workers is not None:
         command += ["--workers", str(measured.workers)]
         name += f", {measured.workers} workers"
     database = f"sqlite:///{measured.folder.resolve() / 'serving.sqlite'}"
     log, rows, fastest = measured.folder / "server.log", [], 0.0
-    with serving([*command, "--database", database], "/health", log) as (address, process):
-        measured.load(address, 64, "--clients", 8)  # it warms up
+    with serving([*command, "--database", database], "/ready", log) as (address, process):
+        first = measured.load(address, 1, "--clients", 1)["latencies"]
+        measured.load(address, 300, "--clients", 8)  # it warms up, and may change its engine
         for clients in CLIENTS:
-            number = requests if clients > 1 else min(requests, 10 * _ALONE)
+            number = requests if clients > 1 else min(requests, _ALONE)
+            before = processor_seconds(process)
             outcome = measured.load(address, number, "--clients", clients)
+            used = processor_seconds(process) - before
             fastest = max(fastest, len(outcome["latencies"]) / outcome["seconds"])
-            rows.append(row(name, str(clients), outcome, rate))
+            rows.append(row(name, str(clients), outcome, rate, used))
+        before = processor_seconds(process)
         outcome = measured.load(address, requests, "--rate", 2 * fastest)
-        rows.append(row(name, f"{2 * fastest:.0f} requests/s", outcome, rate))
+        used = processor_seconds(process) - before
+        rows.append(row(name, f"{2 * fastest:.0f} requests/s", outcome, rate, used))
         late = outcome["without_retry_after"]
         memory = [resident(process)]
         for _ in range(4 if long else 0):
@@ -228,38 +270,37 @@ def served(
             memory.append(resident(process))
     shown = ", ".join(f"{one:.0f}" for one in memory)
     return rows, (
+        f"First answer after the server was ready: {', '.join(f'{one:.2f} s' for one in first)}.  "
         f"Refusals without Retry-After: {late}.  Memory of the server in MiB, and after each "
         f"quarter of {long:,} more requests: {shown}."
     )
 
 
-def one_by_one(measured: Measurement, requests: int, rate: float) -> list[str]:
+def one_by_one(measured: Measurement, requests: int, rate: Rate) -> list[str]:
     """Rows of the table for a server that does not batch."""
-    program, log = HERE / "loops" / "one_by_one.py", measured.folder / "server.log"
-    with serving([sys.executable, program, measured.run, "PORT"], "/", log) as (address, _):
+    program, log, rows = HERE / "loops" / "one_by_one.py", measured.folder / "server.log", []
+    with serving([sys.executable, program, measured.run, "PORT"], "/", log) as (address, process):
         measured.load(address, 50, "--clients", 1)
-        return [
-            row(
-                "one by one, CTranslate2",
-                str(clients),
-                measured.load(address, requests, "--clients", clients),
-                rate,
-            )
-            for clients in CLIENTS
-        ]
+        for clients in CLIENTS:
+            before = processor_seconds(process)
+            outcome = measured.load(address, requests, "--clients", clients)
+            used = processor_seconds(process) - before
+            rows.append(row("one by one, CTranslate2", str(clients), outcome, rate, used))
+    return rows
 
 
-def row(name: str, clients: str, outcome: dict[str, Any], rate: float) -> str:
-    """One line of the table."""
+def row(name: str, clients: str, outcome: dict[str, Any], rate: Rate, used: float) -> str:
+    """One line of the table, for a server that ``used`` seconds of processor time."""
     latencies, seconds = outcome["latencies"], outcome["seconds"]
-    speed = len(latencies) / seconds
+    speed, processor = len(latencies) / seconds, used / max(1, len(latencies))
 
     def percentile(share: float) -> str:
         return f"{1000 * latencies[math.ceil(share * len(latencies)) - 1]:.0f}"
 
     statuses = ", ".join(f"{status}: {number}" for status, number in outcome["statuses"].items())
     values = [
-        *(name, clients, f"{speed:.1f}", f"{speed / rate:.0%}"),
+        *(name, clients, f"{speed:.1f}", f"{speed / rate.per_second:.0%}"),
+        *(f"{1000 * processor:.1f}", f"{rate.processor / max(processor, 1e-9):.0%}"),
         *([percentile(one) for one in (0.5, 0.95, 0.99)] if latencies else ["-"] * 3),
         *(statuses, str(outcome["wrong"]), f"{outcome['cpu_seconds'] / seconds:.0%}"),
     ]
@@ -280,12 +321,15 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(THREADS)
     scratch = given.scratch.resolve()  # files that are written there name one another
-    material = prepare(scratch, corpora_folder() / "multi30k")
+    texts = given.source
+    if not (given.run and texts):
+        material = prepare(scratch, corpora_folder() / "multi30k")
+        texts = texts or material.text("test", "en")
     for size in [None] if given.run else given.size or list(SIZES):
         number = given.lines or {"tiny": 4000, "base": 1000}[size or "tiny"]
         requests = given.requests or number
         if size is None:
-            run, source = given.run, given.source or material.text("test", "en")
+            run, source = given.run, texts
         else:
             source = material.text("test", "en")
             decoder = Dragoman(material, HERE / "peers", scratch)

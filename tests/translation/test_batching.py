@@ -154,7 +154,24 @@ def test_a_long_request_is_served_in_parts_and_others_in_between() -> None:
             assert (whole, short) == (answer(lines), answer(["x"]))
 
     run(main())
-    assert [call.lines for call in fake.calls] == [list("abcd"), list("efgh"), ["x", "i"]]
+    assert [call.lines for call in fake.calls] == [list("abcd"), list("xefg"), ["h", "i"]]
+
+
+def test_small_requests_come_first_and_long_ones_still_have_their_turns() -> None:
+    fake, long = Fake(), [f"{number:02}" for number in range(12)]
+
+    async def main() -> None:
+        async with batching(fake, batch_lines=2, queue_lines=40) as batcher:
+            small = [
+                later(0.1 * place, batcher.translate([one] * 2))
+                for place, one in enumerate("bcde", start=1)
+            ]
+            found = await asyncio.gather(batcher.translate(long), *small)
+            assert found == [answer(long), *(answer([one] * 2) for one in "bcde")]
+
+    run(main())
+    began = [call.lines[0] for call in fake.calls]
+    assert began == ["00", "b", "02", "c", "d", "e", "04", "06", "08", "10"]
 
 
 def test_characters_bound_a_batch_but_not_a_line() -> None:

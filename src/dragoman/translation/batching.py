@@ -51,6 +51,12 @@ class BatchingConfig(Config):
     """Batches that the translator works on at the same time, such as one per worker."""
 
 
+_FEW_LINES = 8
+"""Lines that a request has, at most, to be served before longer ones."""
+_LONGEST_WAITING = 3
+"""Interval, in batches, at which the first line is that of the request which has waited longest."""
+
+
 class Translates(Protocol):
     """Methods that a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
 
@@ -86,6 +92,11 @@ class _Request:
     translations: dict[int, list[Translation]] = field(default_factory=dict)
     """Translations so far, by the place of their line."""
     trace: tracing.Waiting | None = field(default_factory=tracing.waiting)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it has few lines."""
+        return len(self.lines) <= _FEW_LINES
 
     @property
     def kind(self) -> tuple[SearchConfig, bool, Glossary | None]:
@@ -129,6 +140,7 @@ class RequestBatcher:
         self._last_seconds = 0.0  # that a batch took
         self._changed = asyncio.Event()
         self._free = asyncio.Semaphore(self._config.batches_at_once)
+        self._gathered = 0  # batches so far
         self._working = 0  # batches that are being translated, or about to be
         self._serving: asyncio.Task[None] | None = None
         self._batches: set[asyncio.Task[None]] = set()
@@ -292,21 +304,36 @@ class RequestBatcher:
         latest = first + max(wait, self._config.wait_share * self._last_seconds)
         return min(latest, max(first, self._latest) + wait)
 
-    def _gather(self) -> list[_Part]:
-        """Take the lines of the first request, and of others of its kind.
+    def _next(self) -> _Request:
+        """The request with which the next batch begins: a small one, if there is any."""
+        self._gathered += 1
+        longest_waiting = next(iter(self._queue))
+        if self._gathered % _LONGEST_WAITING == 0:
+            return longest_waiting
+        return next((one for one in self._queue if one.is_small), longest_waiting)
 
-        Waiting lines are shared out among the batches that can start now.  If not all fit, lines of
-        similar length go together, since a batch takes as many steps as its longest output.  The
-        first request is always among them, so that no request waits for ever.
+    def _gather(self) -> list[_Part]:
+        """Take the lines of the request whose turn it is, and of others of its kind.
+
+        Waiting lines are shared out among the batches that can start now.  If not all fit, those of
+        small requests come first, and lines of similar length go together, since a batch takes as
+        many steps as its longest output.  Every third batch begins with the request that has waited
+        longest, so that no request waits for ever.
         """
-        first = next(iter(self._queue))
+        first = self._next()
         alike = [request for request in self._queue if request.kind == first.kind]
         waiting = sum(len(request.lines) - request.taken for request in alike)
         share = -(-waiting // (1 + self._config.batches_at_once - self._working))
         limit = min(self._config.batch_lines, share)
         if waiting > limit:
             length = len(first.lines[first.taken])
-            alike.sort(key=lambda one: (one is not first, abs(len(one.lines[one.taken]) - length)))
+            alike.sort(
+                key=lambda one: (
+                    one is not first,
+                    not one.is_small,
+                    abs(len(one.lines[one.taken]) - length),
+                )
+            )
         parts: list[_Part] = []
         lines = characters = 0
         for request in alike:

@@ -162,6 +162,10 @@ class ConfidentEngine(Engine):
         return self._engine.is_ready
 
     @override
+    def prepare(self, config: SearchConfig) -> None:
+        self._engine.prepare(config)
+
+    @override
     def close(self) -> None:
         self._engine.close()
 

@@ -278,6 +278,12 @@ class Translator(ScoringTranslator):
         """
         return self._direct.engine.is_ready and (self._pivot is None or self._pivot.is_ready)
 
+    def prepare(self) -> None:
+        """Prepare for many calls, as in a server."""
+        self._direct.engine.prepare(self._search)
+        if self._pivot is not None:
+            self._pivot.prepare()
+
     @property
     def engine_choice(self) -> str | None:
         """The engine that was chosen automatically, and why; None if no choice was due yet."""

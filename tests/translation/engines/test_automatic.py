@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,63 @@ def test_a_verdict_is_kept_beside_the_converted_model(model: Path, lines: list[s
     assert not ctranslate2_searches(again)  # a few lines are not worth loading it
     again.translate(lines[3:12], batch_tokens=20)
     assert ctranslate2_searches(again)
+
+
+def test_a_server_takes_a_verdict_at_once_and_tries_sooner(model: Path, lines: list[str]) -> None:
+    with load(model) as first:
+        first.prepare()  # nothing is known yet
+        assert not (model / CONVERTED_DIRECTORY).exists()
+        for line in lines[:9]:
+            first.translate([line])
+        assert ctranslate2_searches(first)  # after COMPARED, not ENOUGH
+    with load(model) as later:
+        later.prepare()
+        assert ctranslate2_searches(later)
+        assert choice(later).startswith("ctranslate2 (float32): the same text as pytorch in ")
+
+
+def test_a_trial_advances_batch_by_batch(
+    model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(automatic, "PATIENCE", 0.0)  # over after each batch
+    with load(model) as translator:
+        engine: Any = translator._direct.engine
+        translator.translate(lines[:8])
+        translator.translate(lines[8:16])
+        translator.translate(lines[16:24])  # begins to open CTranslate2, and does not wait for it
+        assert engine._other is None
+        engine._opening.result()
+        monkeypatch.setattr(automatic, "COMPARED", 100)  # no other trial
+        engine._running._left.append(engine._running._left[0])
+        translator.translate(lines[24:32])
+        assert engine._running._lines == 8
+        assert translator.engine_choice is None
+        translator.translate(lines[32:40])
+        assert engine._running is None
+        assert choice(translator).startswith("ctranslate2 (float32): the same text as pytorch in ")
+
+
+def test_an_engine_that_opens_late_is_closed_with_the_translator(
+    model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(automatic, "PATIENCE", 0.0)
+    may_open, closed = threading.Event(), threading.Event()
+    close = FaithfulCTranslate2.close
+
+    def noted(engine: FaithfulCTranslate2) -> None:
+        close(engine)
+        closed.set()
+
+    monkeypatch.setattr(FaithfulCTranslate2, "close", noted)
+    with load(model) as translator:
+        engine: Any = translator._direct.engine
+        opens = engine._open_other
+        engine._open_other = lambda: may_open.wait() and opens()
+        for start in range(0, 40, 8):
+            translator.translate(lines[start : start + 8])
+        assert translator.engine_choice is None
+    may_open.set()
+    assert closed.wait(60)
 
 
 def test_a_few_lines_convert_nothing(model: Path, lines: list[str]) -> None:

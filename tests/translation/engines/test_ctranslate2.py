@@ -262,6 +262,17 @@ def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_pat
         convert(tmp_path, model, vocabularies)
 
 
+def test_a_single_batch_is_divided_among_idle_threads(model: Path) -> None:
+    lines = sentences(64)
+    with load(model, workers=1) as alone, load(model, workers=3) as translator:
+        engine: Any = translator._direct.engine
+        shares = [len(range(*share.indices(64))) for share in engine._shares(64)]
+        assert shares == [22, 22, 20]
+        assert [share.indices(5)[:2] for share in engine._shares(5)] == [(0, 5)]
+        assert list(engine._shares(0)) == []
+        assert translator.translate(lines) == alone.translate(lines)
+
+
 def test_it_closes(model: Path) -> None:
     with load(model, workers=1) as translator:
         assert translator.translate(["the"])

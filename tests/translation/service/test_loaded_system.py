@@ -22,6 +22,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.vocabularies import Vocabularies
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.vocabularies.splitting import SubwordNmt
+from dragoman.translation.engines.automatic import AutomaticEngine
 from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService, ServiceOptions
@@ -287,7 +288,7 @@ def test_confidence_is_given_where_a_model_is_calibrated(folder: Path) -> None:
     assert found.sentences[0].renderings[0].confidence is None
 
 
-def test_workers_have_begun_before_the_first_request(
+def test_a_system_is_ready_for_its_first_request(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
@@ -297,10 +298,10 @@ def test_workers_have_begun_before_the_first_request(
         asked.append(lines)
         return translate(self, lines, **options)
 
+    prepared: list[object] = []
     monkeypatch.setattr(Translator, "translate_nbest", noted)
-    # One process of its own takes long to begin; the engine of threads takes the same way.
-    described = system(folder / "many", workers=1, engine="ctranslate2")
-    LoadedSystem.load(described).translator.close()
+    monkeypatch.setattr(AutomaticEngine, "prepare", lambda _, config: prepared.append(config))
+    loaded = LoadedSystem.load(system(folder / "many"))
+    loaded.translator.close()
+    assert prepared == [loaded.translator.search]
     assert asked == [["<from-de> <2en> a"]]
-    LoadedSystem.load(system(folder / "many")).translator.close()
-    assert len(asked) == 1

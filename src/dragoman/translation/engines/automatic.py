@@ -5,6 +5,10 @@ and both engines search for the last few hundred of them.  CTranslate2 goes on o
 the same texts, in less time.  The verdict is kept beside the converted model, so that the next
 process need not wait.
 
+No search waits long for this: the model is converted in a thread, and the trial advances by at
+most half a second, or one batch, between two batches.  A server changes at once if there is a
+verdict, and tries sooner if there is none (:meth:`AutomaticEngine.prepare`).
+
 Sentences that CTranslate2 treats in its own way are searched for by Dragoman's own engine in any
 case (:meth:`~.engine.TorchEngine.is_final`, :mod:`.faithful`).
 """
@@ -16,8 +20,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, count, groupby, islice
-from operator import attrgetter
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StillOpeningError
+from itertools import chain, islice
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -42,6 +47,9 @@ TOGETHER = 8
 """Batches whose sentences without an ordinary output are searched for together."""
 NEAR = 1e-3
 """Largest difference of two scores that other orders of summation may turn round."""
+PATIENCE = 0.5
+"""Seconds for which a search waits, at most, for the other engine to open, and after which no
+further batch of a trial begins."""
 
 
 class _Searched(NamedTuple):
@@ -49,8 +57,68 @@ class _Searched(NamedTuple):
 
     batch: SearchedBatch
     seconds: float
-    call: int
-    """Number of the call of :meth:`AutomaticEngine.search` that the batch came with."""
+
+
+class _Sentence(NamedTuple):
+    """A sentence of a searched batch."""
+
+    batch: SourceBatch
+    found: list[list[Hypothesis]]
+    """Of the batch."""
+    place: int
+
+    @property
+    def alone(self) -> SourceBatch:
+        """The sentence as a batch."""
+        return self.batch.chosen([self.place])
+
+
+class _RunningTrial:
+    """A trial that advances batch by batch.
+
+    Args:
+        recent: searched by the own engine.
+        config: settings of these searches.
+    """
+
+    def __init__(self, recent: Iterable[_Searched], config: SearchConfig) -> None:
+        self.config = config
+        self._left = deque(recent)
+        self._lines = self._differing = 0
+        self._seconds = self._own_seconds = 0.0
+
+    def advance(self, search: Callable[[SourceBatch], SearchedBatch]) -> EngineTrial | None:
+        """Search for further batches by the other engine, until :data:`PATIENCE` is over.
+
+        Returns:
+            The result; None as long as there are batches left.
+        """
+        if not self._lines:
+            search(self._left[0].batch.batch.part(slice(1)))  # loads what is loaded at first use
+        end = time.monotonic() + PATIENCE
+        while self._left and not self._differing:
+            self._compare(self._left.popleft(), search)
+            if time.monotonic() > end:
+                break
+        if self._left and not self._differing:
+            return None
+        return EngineTrial(
+            lines=self._lines,
+            differing=self._differing,
+            seconds=self._seconds,
+            own_seconds=self._own_seconds,
+        )
+
+    def _compare(self, own: _Searched, search: Callable[[SourceBatch], SearchedBatch]) -> None:
+        started = time.perf_counter()
+        found = search(own.batch.batch).hypotheses
+        self._seconds += time.perf_counter() - started
+        self._own_seconds += own.seconds
+        self._lines += len(found)
+        self._differing += sum(
+            theirs[0].ids != ours[0].ids and abs(theirs[0].score - ours[0].score) > NEAR
+            for theirs, ours in zip(found, own.batch.hypotheses, strict=True)
+        )
 
 
 class AutomaticEngine(Engine):
@@ -75,8 +143,10 @@ class AutomaticEngine(Engine):
         self._own, self._precision, self._reason = own, precision, reason
         self._open_other, self._verdicts = open_other, verdicts
         self._other: Engine | None = None
-        self._failed = False
-        self._calls, self._seen = count(), 0
+        self._opening: Future[Engine] | None = None
+        self._running: _RunningTrial | None = None
+        self._failed = self._lasts = False
+        self._seen = 0
         self._recent: deque[_Searched] = deque()
         self._recent_settings: SearchConfig | None = None
         self._lock = threading.Lock()
@@ -89,13 +159,13 @@ class AutomaticEngine(Engine):
         if reason is not None:
             yield from self._counted(self._own.search(batches, config), reason)
             return
-        waiting, call = iter(batches), next(self._calls)
+        waiting = iter(batches)
         for batch in waiting:
             other = self._chosen(config)
             if other is not None and batch.prefixes is None:
                 yield from self._by_other(other, chain([batch], waiting), config)
             else:
-                yield self._by_own(batch, config, call)
+                yield self._by_own(batch, config)
 
     @property
     @override
@@ -103,10 +173,21 @@ class AutomaticEngine(Engine):
         return self._own.is_ready
 
     @override
+    def prepare(self, config: SearchConfig) -> None:
+        self._lasts = True
+        if self._reason is None and difference(config) is None:
+            self._chosen(config, patience=None)
+
+    @override
     def close(self) -> None:
         self._own.close()
-        if self._other is not None:
-            self._other.close()
+        self._close_other()
+
+    def _close_other(self) -> None:
+        """Close the other engine, which may hold much memory, as soon as it has opened."""
+        if self._opening is not None:
+            self._opening.add_done_callback(_close_opened)
+        self._other = self._opening = None
 
     def _counted(self, batches: Iterable[SearchedBatch], reason: str) -> Iterator[SearchedBatch]:
         for searched in batches:
@@ -125,15 +206,15 @@ class AutomaticEngine(Engine):
             self.choice = words
             log.info("engine %s", words)
 
-    def _by_own(self, batch: SourceBatch, config: SearchConfig, call: int) -> SearchedBatch:
+    def _by_own(self, batch: SourceBatch, config: SearchConfig) -> SearchedBatch:
         """Search by the own engine, and remember how long it took."""
         started = time.perf_counter()
         (searched,) = self._own.search([batch], config)
         seconds = time.perf_counter() - started
         with self._lock:
             self._seen += len(batch.sources)
-            if batch.prefixes is None and not self._failed:
-                self._remember(_Searched(searched, seconds, call), config)
+            if batch.prefixes is None and not self._failed and self._running is None:
+                self._remember(_Searched(searched, seconds), config)
         return searched
 
     def _remember(self, searched: _Searched, config: SearchConfig) -> None:
@@ -163,79 +244,120 @@ class AutomaticEngine(Engine):
                 yield searched
 
     def _complete(self, together: Sequence[SearchedBatch], config: SearchConfig) -> None:
-        """Search for the sentences that the other engine left out."""
-        assert isinstance(self._own, TorchEngine), "the caller has looked"
-        places: list[tuple[list[list[Hypothesis]], int]] = []
-        left: list[SourceBatch] = []
-        for batch, found in together:
-            final = self._own.is_final(batch, found, config)
-            missing = [place for place, is_final in enumerate(final) if not is_final]
-            places += [(found, place) for place in missing]
-            left.append(batch.chosen(missing))
-        again = self._own.search(_joined(left, config.tokens_at_once // config.beam), config)
-        hypotheses = [one for searched in again for one in searched.hypotheses]
-        for (found, place), best in zip(places, hypotheses, strict=True):
-            found[place] = best
+        """Search for sentences that the other engine left out, or that a second search is due for.
 
-    def _chosen(self, config: SearchConfig) -> Engine | None:
-        """The other engine, if it is to search with these settings."""
+        The ordinary search of the latter was the other engine's.
+        """
+        own = self._own
+        assert isinstance(own, TorchEngine), "the caller has looked"
+        left: list[_Sentence] = []
+        due: list[_Sentence] = []
+        for batch, found in together:
+            for place, is_final in enumerate(own.is_final(batch, found, config)):
+                if not is_final:
+                    (due if found[place] else left).append(_Sentence(batch, found, place))
+        tokens = config.tokens_at_once // config.beam
+        searched = own.search(_joined((one.alone for one in left), tokens), config)
+        _replace(left, (best for batch in searched for best in batch.hypotheses))
+        found_before = (one.found[one.place] for one in due)
+        _replace(
+            due,
+            (
+                best
+                for batch in _joined((one.alone for one in due), tokens)
+                for best in own.completed(
+                    batch, list(islice(found_before, len(batch.sources))), config
+                )
+            ),
+        )
+
+    def _chosen(self, config: SearchConfig, patience: float | None = PATIENCE) -> Engine | None:
+        """The other engine, if it is to search with these settings.
+
+        Args:
+            config: of the search.
+            patience: seconds to wait for it to open; None: until it is open.
+        """
         assert self._verdicts is not None, "there is a choice"
-        if self._failed or self._seen < FEW:
+        if self._failed or (self._seen < FEW and not self._lasts):
             return None
         with self._lock:
             try:
-                return self._decide(config)
+                return self._decide(config, patience)
             except (DragomanError, OSError, RuntimeError, ValueError) as error:
                 self._failed = True
                 self._recent.clear()
                 self._take("pytorch", " ".join(str(error).split()))
         return None
 
-    def _decide(self, config: SearchConfig) -> Engine | None:
+    def _decide(self, config: SearchConfig, patience: float | None) -> Engine | None:
         """The other engine, if a trial has found it faster with the same texts."""
         assert self._verdicts is not None, "there is a choice"
-        assert self._open_other is not None, "there is a choice"
         trial = self._verdicts.of(config)
         if trial is None:
-            compared = sum(len(one.batch.hypotheses) for one in self._recent)
-            if self._seen < ENOUGH or compared < COMPARED or self._recent_settings != config:
+            if (trial := self._advanced(config)) is None:
                 return None
-            self._other = self._other or self._open_other()
-            trial = self._tried(self._other, config)
             self._verdicts.keep(config, trial)
         if not trial.is_won:
             self._take("pytorch", trial.words)
-            if self._other is not None:  # which may hold much memory
-                self._other.close()
-                self._other = None
+            self._close_other()
             return None
-        self._other = self._other or self._open_other()
-        self._take("ctranslate2", trial.words)
+        if (other := self._opened(patience)) is not None:
+            self._take("ctranslate2", trial.words)
+        return other
+
+    def _advanced(self, config: SearchConfig) -> EngineTrial | None:
+        """The result of a trial with these settings, if it is over; begins or advances it."""
+        if self._running is None:
+            compared = sum(len(one.batch.hypotheses) for one in self._recent)
+            enough = COMPARED if self._lasts else ENOUGH
+            if self._seen < enough or compared < COMPARED or self._recent_settings != config:
+                return None
+            self._running = _RunningTrial(self._recent, config)
+            self._recent.clear()
+        other = self._opened(PATIENCE)
+        if other is None or self._running.config != config:
+            return None
+
+        def search(batch: SourceBatch) -> SearchedBatch:
+            return next(self._by_other(other, [batch], config))
+
+        trial = self._running.advance(search)
+        if trial is not None:
+            self._running = None
+        return trial
+
+    def _opened(self, patience: float | None) -> Engine | None:
+        """The other engine; None if it takes longer than ``patience`` seconds to open.
+
+        Only the first caller waits for it.
+        """
+        if self._other is not None:
+            return self._other
+        if self._opening is None:
+            assert self._open_other is not None, "there is a choice"
+            thread = ThreadPoolExecutor(1)
+            self._opening = thread.submit(self._open_other)
+            thread.shutdown(wait=False)  # it ends when the engine is open
+        elif patience is not None:
+            patience = 0
+        try:
+            self._other = self._opening.result(patience)
+        except StillOpeningError:
+            return None
         return self._other
 
-    def _tried(self, other: Engine, config: SearchConfig) -> EngineTrial:
-        """Search for the remembered batches by the other engine, too, call by call."""
-        recent = list(self._recent)
-        self._recent.clear()
-        list(other.search([recent[0].batch.batch], config))  # loads what is loaded at first use
-        searched: list[SearchedBatch] = []
-        started = time.perf_counter()
-        for _, together in groupby(recent, attrgetter("call")):
-            searched += self._by_other(other, [one.batch.batch for one in together], config)
-        seconds = time.perf_counter() - started
-        pairs = [
-            (theirs[0], ours[0])
-            for (_, found), one in zip(searched, recent, strict=True)
-            for theirs, ours in zip(found, one.batch.hypotheses, strict=True)
-        ]
-        differing = sum(
-            theirs.ids != ours.ids and abs(theirs.score - ours.score) > NEAR
-            for theirs, ours in pairs
-        )
-        own_seconds = sum(one.seconds for one in recent)
-        return EngineTrial(
-            lines=len(pairs), differing=differing, seconds=seconds, own_seconds=own_seconds
-        )
+
+def _close_opened(opening: Future[Engine]) -> None:
+    """Close an engine that has opened."""
+    if opening.exception() is None:
+        opening.result().close()
+
+
+def _replace(sentences: Sequence[_Sentence], hypotheses: Iterable[list[Hypothesis]]) -> None:
+    """Replace the hypotheses of some sentences."""
+    for sentence, best in zip(sentences, list(hypotheses), strict=True):
+        sentence.found[sentence.place] = best
 
 
 def _joined(batches: Iterable[SourceBatch], tokens: int) -> Iterator[SourceBatch]:

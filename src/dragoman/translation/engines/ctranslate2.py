@@ -56,6 +56,7 @@ Compute = Literal["float32", "int8"]
 _AHEAD = 2  # batches waiting per thread
 _SIMILAR = 16  # source lengths, in pieces, that are searched with one limit
 _NO_LOOP = 3  # every loop has the same three pieces twice
+_LEAST_SHARE = 4  # sentences of a batch that a thread takes from another
 
 
 class CTranslate2Engine(Engine):
@@ -95,7 +96,7 @@ class CTranslate2Engine(Engine):
                 + ", ".join(kind for kind in get_args(Compute) if kind in supported)
             )
         threads = workers or os.cpu_count() or 1
-        self._ahead = threads * _AHEAD
+        self._threads, self._ahead = threads, threads * _AHEAD
         self._translator = ctranslate2.Translator(
             str(converted),
             device="cpu",
@@ -215,6 +216,15 @@ class CTranslate2Engine(Engine):
         limits = [self._shared_limit(source, config) for source in sources]
         return self._submit_within(sources, limits, config)
 
+    def _shares(self, sentences: int) -> Iterator[slice]:
+        """A batch divided among the threads that have no work.
+
+        Of a single batch, such as that of a server, each thread then takes a part.
+        """
+        idle = self._threads - self._translator.num_active_batches
+        size = max(1, -(-sentences // max(1, min(idle, sentences // _LEAST_SHARE))))
+        return (slice(start, start + size) for start in range(0, sentences, size))
+
     def _submit_within(
         self, sources: list[list[int]], limits: list[int], config: SearchConfig
     ) -> list[Any]:
@@ -224,8 +234,10 @@ class CTranslate2Engine(Engine):
             groups[limit].append(place)
         pending: dict[int, Any] = {}
         for limit, places in groups.items():
-            results = self._submit_group([sources[place] for place in places], limit, config)
-            pending.update(zip(places, results, strict=True))
+            for share in self._shares(len(places)):
+                some = [sources[place] for place in places[share]]
+                results = self._submit_group(some, limit, config)
+                pending.update(zip(places[share], results, strict=True))
         return [pending[place] for place in range(len(sources))]
 
     def _submit_group(

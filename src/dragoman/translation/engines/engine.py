@@ -117,6 +117,12 @@ class Engine(ABC):
         """
         return None
 
+    def prepare(self, config: SearchConfig) -> None:  # noqa: B027 - most have nothing to prepare
+        """Prepare for many searches with these settings, as in a server, before the first of them.
+
+        Work that would otherwise wait until it is worthwhile may be done now.
+        """
+
     @abstractmethod
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
@@ -200,7 +206,14 @@ class TorchEngine(Engine):
     def _searched(self, batch: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence of a batch."""
         with evaluating(self.models):
-            found = self._without_faults(self._found(batch, config), batch, config)
+            return self.completed(batch, self._found(batch, config), config)
+
+    def completed(
+        self, batch: SourceBatch, found: list[list[Hypothesis]], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """``found`` by ordinary search, replaced by second searches for what they improve."""
+        with evaluating(self.models):
+            found = self._without_faults(found, batch, config)
             if batch.demands is not None and config.sampling is None:
                 assert self._constrained is not None, "the engine was given a vocabulary"
                 found = self._constrained.improve(

@@ -3,8 +3,8 @@
 It differs from :class:`~dragoman.translation.engines.ctranslate2.CTranslate2Engine` in four ways:
 
 - Probabilities are over all pieces, as nothing is left out of the search.
-- Search ends later: when twice as many hypotheses as the beam are finished.  Dragoman's exact end
-  nearly always comes before that.
+- Search ends later: when three times as many hypotheses as the beam are finished.  Dragoman's exact
+  end nearly always comes before that.
 - Sentences that CTranslate2 treats in its own way are left out: those whose hypotheses come near
   the length limit, have a forbidden piece or a broken character, or do not fit into its table of
   positions.
@@ -31,7 +31,7 @@ class FaithfulCTranslate2(CTranslate2Engine):
     """Searches for single best hypotheses; a sentence without any is for Dragoman's own search."""
 
     has_token_scores = True
-    _patience = 2
+    _patience = 3
 
     @override
     def refusal(self, config: SearchConfig) -> str | None:
@@ -89,10 +89,10 @@ class FaithfulCTranslate2(CTranslate2Engine):
             if ids is not None
         ]
         scores: list[Any] = []
-        if pairs:
-            scores = self._translator.score_batch(
-                self._named([source for source, _ in pairs]),
-                [[self._target[i] for i in ids] for _, ids in pairs],
+        for share in self._shares(len(pairs)):
+            scores += self._translator.score_batch(
+                self._named([source for source, _ in pairs[share]]),
+                [[self._target[i] for i in ids] for _, ids in pairs[share]],
                 max_input_length=0,
                 asynchronous=True,
             )

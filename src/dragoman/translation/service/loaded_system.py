@@ -76,8 +76,8 @@ class LoadedSystem:
         loaded = cls(system, translator, last, pairs, demands_terms)
         try:
             checked = loaded._checked()
-            if system.workers is not None:
-                checked.warm_up()
+            translator.prepare()
+            checked.warm_up()
             return checked
         except BaseException:
             translator.close()
@@ -116,7 +116,7 @@ class LoadedSystem:
         return self.translator.glossaries
 
     def warm_up(self) -> None:
-        """Translate a word, so that the first request does not wait until workers have begun."""
+        """Translate a word, so that the first request waits for no workers and no first use."""
         pair = next(iter(self.pairs))
         self.translator.translate_nbest([self.line("a", self.tags(pair))])
 
