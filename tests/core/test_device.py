@@ -15,6 +15,7 @@ from dragoman.core.device import (
     is_emulated,
     keep_freed_memory,
     machine_memory,
+    return_freed_memory,
     working_precision,
 )
 from dragoman.data.batches import Batch, make_batch
@@ -88,6 +89,7 @@ def test_other_devices_have_none() -> None:
 
 def test_memory_setting_is_harmless() -> None:
     keep_freed_memory()
+    return_freed_memory()
     assert torch.ones(1000, 1000).sum() == 1e6
 
 

@@ -142,9 +142,20 @@ def keep_freed_memory() -> None:
     the system again costs a page fault per 4 KiB, a fifth of the time of searching with a small
     model.  Only glibc has this setting; elsewhere this does nothing.
     """
-    try:
-        library = ctypes.CDLL("libc.so.6")
-    except OSError:
+    if (library := _glibc()) is None:
         return
     library.mallopt(_M_MMAP_THRESHOLD, 1 << 30)
     library.mallopt(_M_TRIM_THRESHOLD, -1)
+
+
+def return_freed_memory() -> None:
+    """Make the C library return the memory that it has kept to the system, where it is glibc."""
+    if (library := _glibc()) is not None:
+        library.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL("libc.so.6")
+    except OSError:
+        return None

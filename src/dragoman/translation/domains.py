@@ -21,6 +21,7 @@ from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
 from dragoman.translation.call_options import SystemOptions
 from dragoman.translation.dispatch import Dispatcher, translator_apart
+from dragoman.translation.engines.packing import put_weight
 from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
 from dragoman.translation.translator import Translator
@@ -52,7 +53,7 @@ class ExchangedWeights:
         self._adapters: dict[str | None, Adapter] = dict(adapters.items())
         if usual is not None:
             self._adapters[None] = usual
-        self._parameters = dict(model.named_parameters())
+        self._model = model
         weights = merged(read_weights(directory / WEIGHTS_FILE))
         changed: set[str] = set()
         for adapter in self._adapters.values():
@@ -70,7 +71,7 @@ class ExchangedWeights:
         if domain in self._adapters:
             weights = merged({**self._own, **self._adapters[domain].factors})
         for name in self._own:
-            self._parameters[name].copy_(weights[name])
+            put_weight(self._model, name, weights[name])
         self._present = domain
 
 

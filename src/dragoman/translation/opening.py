@@ -11,7 +11,12 @@ import torch
 
 from dragoman.core.arguments import check_path
 from dragoman.core.config import parse
-from dragoman.core.device import SearchPrecision, decide_precision, find_device
+from dragoman.core.device import (
+    SearchPrecision,
+    decide_precision,
+    find_device,
+    return_freed_memory,
+)
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.adapter import Adapter, read_adapter
@@ -48,7 +53,7 @@ from dragoman.translation.combining import (
     fused_with,
 )
 from dragoman.translation.engines.packing import pack_weights
-from dragoman.translation.engines.quantised import check_int8, quantise_weights
+from dragoman.translation.engines.quantised import check_int8, quantise_weights, release_weights
 from dragoman.translation.engines.shortlisting import ShortlistedSearch, check_shortlisted
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -235,9 +240,12 @@ def _prepared_for_search(
     if precision == "int8":
         saved = load_for_search(path, device, "float32", adapter)
         quantise_weights(saved.model)
+        release_weights(saved.model)
     else:
         saved = load_for_search(path, device, precision, adapter)
         pack_weights(saved.model)
+    if precision != "float32":
+        return_freed_memory()
     return saved
 
 

@@ -21,10 +21,16 @@ from torch.nn import functional
 
 from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import settle_weights
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.engines import quantised
-from dragoman.translation.engines.quantised import QuantisedLinear, check_int8, quantise_weights
+from dragoman.translation.engines.quantised import (
+    QuantisedLinear,
+    check_int8,
+    quantise_weights,
+    release_weights,
+)
 from dragoman.translation.opening import open_system
 from dragoman.translation.translator import Translator
 
@@ -164,11 +170,27 @@ def test_every_family_scores_nearly_as_in_float32(config: ModelConfig) -> None:
         exact = teacher_force(model, source, torch.ones_like(source, dtype=torch.bool), target)
         quantise_weights(model)
         found = teacher_force(model, source, torch.ones_like(source, dtype=torch.bool), target)
+        release_weights(model)
+        again = teacher_force(model, source, torch.ones_like(source, dtype=torch.bool), target)
+    assert torch.equal(again, found)
     assert any(isinstance(module, QuantisedLinear) for module in model.modules())
     assert not torch.equal(found, exact)
     assert found.shape[-1] == VOCABULARY
     differences = (found - exact).norm(dim=-1) / exact.norm(dim=-1)
     assert float(differences.median()) < 0.1  # some positions may go to other experts
+
+
+@here
+@pytest.mark.usefixtures("every_size")
+@pytest.mark.parametrize("embeddings", ["shared", "separate"])
+def test_only_weights_that_are_needed_otherwise_stay(embeddings: Any) -> None:
+    sizes: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8}
+    model = build(TransformerConfig(**sizes, heads=2, embeddings=embeddings)).float()
+    quantise_weights(model)
+    release_weights(model)
+    left = {name for name, one in model.named_parameters(remove_duplicate=False) if one.dim() > 1}
+    assert left == {"source_embedding.weight", "target_embedding.weight", "output.weight"}
+    model.encode(torch.tensor([[5]]), torch.ones(1, 1, dtype=torch.bool))  # whatever gradients do
 
 
 @here

@@ -135,7 +135,7 @@ class RecurrentLM(ProjectedModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
         """Read the source, or only count sentences."""
         if self.source_embedding is None:
-            hidden = self.output.weight.new_empty(*source.shape, 0)
+            hidden = self.target_embedding.weight.new_empty(*source.shape, 0)
             zeros = hidden.new_zeros(len(source), self.config.d_model)
             parts = self.config.recurrence.state_parts
             return RecurrentLMMemory(hidden, source_mask, [[zeros] * parts] * self.config.layers)

@@ -323,7 +323,7 @@ class TransformerLM(ProjectedModel):
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
         """Read the source, or only count sentences."""
-        weight = self.output.weight
+        weight = self.target_embedding.weight
         bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.source_embedding is None:
             return TransformerLMMemory(weight.new_empty(*source.shape, 0), source_mask, [], bias)

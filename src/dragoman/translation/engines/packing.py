@@ -73,6 +73,7 @@ class PreparedLinear(nn.Linear):
         self.train(linear.training)
         self._prepared: Any = None
         self._prepared_from: object = None
+        self._is_released = False
 
     def prepare(self, weight: Tensor) -> Any:
         """Prepare the weights ``(outputs, inputs)``."""
@@ -84,12 +85,30 @@ class PreparedLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``; with gradients, by plain weights."""
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() and not self._is_released:
             return functional.linear(x, self.weight, self.bias)
         return self.multiply(x, self._current())
 
+    def release(self) -> None:
+        """Keep the prepared copy alone, for good: the layer then has no weights to share or save.
+
+        It can no longer be copied, and passes no gradients on.
+        """
+        self._current()
+        del self.weight
+        self._is_released = True
+
+    def replace(self, weight: Tensor) -> None:
+        """Take other weights ``(outputs, inputs)``."""
+        if self._is_released:
+            self._prepared = self.prepare(weight)
+        else:
+            self.weight.copy_(weight)
+
     def _current(self) -> Any:
         """The prepared copy of the current weights."""
+        if self._is_released:
+            return self._prepared
         weight = self.weight
         version = 0 if weight.is_inference() else weight._version
         now = weight.data_ptr(), version, weight.dtype
@@ -131,3 +150,12 @@ def _gains(weight: Tensor) -> bool:
     if least is None or weight.numel() < least or not packs_weights(weight.device):
         return False
     return computes_packed(weight.dtype)
+
+
+def put_weight(model: nn.Module, name: str, weight: Tensor) -> None:
+    """Replace the parameter ``name`` of a model, which may have been prepared for search."""
+    module = model.get_submodule(name.rpartition(".")[0])
+    if isinstance(module, PreparedLinear) and name.endswith(".weight"):
+        module.replace(weight)
+    else:
+        model.get_parameter(name).copy_(weight)

@@ -11,6 +11,7 @@ of other number types, and with other ways to call it.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
 from dragoman.translation.engines.packing import PreparedLinear
 
 LEAST_WEIGHTS = 1 << 17
@@ -119,7 +121,7 @@ def check_int8(device: torch.device) -> None:
 
 
 class QuantisedLinear(PreparedLinear):
-    """A linear layer that also keeps its weights as 8-bit integers."""
+    """A linear layer with its weights as 8-bit integers; it may release the others."""
 
     @override
     def prepare(self, weight: Tensor) -> QuantisedWeights:
@@ -139,3 +141,16 @@ def quantise_weights(model: nn.Module) -> None:
         for name, module in list(parent.named_children()):
             if type(module) is nn.Linear and module.weight.numel() >= LEAST_WEIGHTS:
                 setattr(parent, name, QuantisedLinear(module))
+
+
+def release_weights(model: TranslationModel) -> None:
+    """Free the float32 weights of the quantised layers of a model that is for search alone.
+
+    An output projection keeps them: it may share them with embeddings, and shortlists take rows.
+    """
+    layers = [module for module in model.modules() if isinstance(module, QuantisedLinear)]
+    uses = Counter(id(parameter) for _, parameter in model.named_parameters(remove_duplicate=False))
+    kept = None if model.projection is None else id(model.projection.weight)
+    for layer in layers:
+        if uses[id(layer.weight)] == 1 and id(layer.weight) != kept:
+            layer.release()
