@@ -112,6 +112,15 @@ def test_what_a_speed_means() -> None:
     assert plan.epochs == pytest.approx(plan.steps * per_step / (29_000 * 15), rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "dropout"), [(200_000, 0.0), (29_000, 0.1), (15_000, 0.2), (2_000, 0.3)]
+)
+def test_dropout_follows_from_the_passes_over_the_text(pairs: int, dropout: float) -> None:
+    text, sample = facts(pairs), pieces(pairs)
+    plan = plan_training(text, sample, SIZES[0], step_tokens=2000, speed=5000.0, minutes=10)
+    assert plan.dropout == dropout
+
+
 def test_warnings_of_little_text_and_little_time() -> None:
     def said(pairs: int, speed: float) -> str:
         text, sample = facts(pairs), pieces(pairs)
