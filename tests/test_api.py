@@ -18,8 +18,8 @@ from dragoman.core import errors as core_errors
 from dragoman.core.errors import ConfigError, DataError, DragomanError, UsageError
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.recipe import read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.text import synthetic
-from dragoman.validation import read_scores
 
 
 def test_a_name_is_imported_when_it_is_used() -> None:

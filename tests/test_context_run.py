@@ -15,13 +15,13 @@ from dragoman.data.origin import clean_text_settings
 from dragoman.evaluation.metrics import score_corpus
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.text import synthetic
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import prepare_run
+from dragoman.run.scores_file import read_share
 from dragoman.run.weight_interpolation import Between
 from dragoman.saved.model import CONFIDENCE_FILE, CONVERTED_DIRECTORY, SHORTLIST_FILE, load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors, weights_digest, write_tensors
@@ -43,7 +44,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.line_translator import LineTranslator
-from dragoman.validation import Evaluated, Validation, figures, read_share
+from dragoman.validation import Evaluated, Validation, figures
 
 CPU = World(0, 1, torch.device("cpu"))
 LOSSES = {"loss", "perplexity"}

@@ -20,6 +20,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import PIECES_FILE, build_model, load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
@@ -28,7 +29,6 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.call_options import LineOptions
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.derived_models import average_models
 from dragoman.workflows.progress import TrainingProgress
 from dragoman.workflows.runs import scores_table

@@ -14,9 +14,9 @@ from dragoman.core.constituency import read_tree
 from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.runs import conclude_run
 
 NOUNS, VERBS = ["dog", "cat", "fox", "hen"], ["barks", "sleeps", "runs"]

@@ -18,6 +18,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import CARD_FILE, build_model, load_model
 from dragoman.saved.saved_config import WITHOUT_TRANSLATION
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
@@ -27,7 +28,6 @@ from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import BUILT_IN, MaskedLM
 from dragoman.training.objectives.masked_lm import Masking
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.derived_models import average_models
 from dragoman.workflows.rehearsal import measure
 from dragoman.workflows.reports.run_report import write_report

@@ -19,13 +19,13 @@ from dragoman.data.vocabularies import counted_pieces
 from dragoman.experiment import Experiment
 from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import build_model, load_model
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.text.vocabularies import EOS, PAD
 from dragoman.training.checkpoint import checkpoints
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 
 OTHER = {"en": "de", "de": "en"}
 BACK = {"kind": "back_translation", "extra_length": 5}

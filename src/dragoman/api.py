@@ -141,8 +141,8 @@ def train(
     from dragoman.experiment import Experiment
     from dragoman.recipe import ExperimentConfig
     from dragoman.run.run_directory import begin
+    from dragoman.run.scores_file import read_scores
     from dragoman.training.distributed import World
-    from dragoman.validation import read_scores
 
     directory = check_path(run, "run directory")
     if observe is not None:

@@ -24,9 +24,9 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.relocation import TextPath
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
+from dragoman.run.scores_file import SCORES_FILE
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import from_folder
-from dragoman.validation import SCORES_FILE
 from studies.tables.seeds import with_seeds
 
 TABLE_FILE = "table.yaml"

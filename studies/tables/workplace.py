@@ -27,11 +27,11 @@ from dragoman.core.locks import lock
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.run.run_directory import claim, is_run
+from dragoman.run.scores_file import SCORES_FILE
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model
 from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints
-from dragoman.validation import SCORES_FILE
 from studies.tables.named_files import described, named_files, other_files
 from studies.tables.plan import CORPORA, HERE, Stage, TableConfig, expanded, named_places
 from studies.tables.same_recipe import begun_values, changes, other_text

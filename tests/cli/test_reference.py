@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter
 from dragoman.cli import reference as page
 from dragoman.core.config import Config, parse
 from dragoman.core.sections import keys_of
+from dragoman.core.text_tables import anchor
 from dragoman.recipe import ExperimentConfig
 from dragoman.recipe.reading import REPLACED
 
@@ -56,7 +57,7 @@ def test_a_shared_section_lists_its_keys_below_its_heading() -> None:
 
 def test_links_of_the_page_have_headings() -> None:
     lines = page.reference().splitlines()
-    anchors = {page.anchor(line.lstrip("# ")) for line in lines if line.startswith("##")}
+    anchors = {anchor(line.lstrip("# ")) for line in lines if line.startswith("##")}
     links = set(re.findall(r"\]\(#([^)]+)\)", "\n".join(lines)))
     assert links == anchors - {"example"}
 
@@ -135,7 +136,7 @@ def test_types_ranges_and_defaults_in_words(name: str, words: str, default: str)
     ],
 )
 def test_anchors_are_those_of_github(title: str, expected: str) -> None:
-    assert page.anchor(title) == expected
+    assert anchor(title) == expected
 
 
 def test_the_committed_page_of_a_server_is_up_to_date() -> None:

@@ -16,6 +16,7 @@ from dragoman.core.errors import ConfigError, DataError, InterruptedRunError
 from dragoman.evaluation.metrics import perplexity
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.sources import CopyConfig, SourceByModelConfig
@@ -23,7 +24,6 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.compare import comparison, speed
 from dragoman.workflows.compare.common_text import read_common_test
 from dragoman.workflows.compare.comparison import Contest

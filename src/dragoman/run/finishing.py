@@ -25,6 +25,7 @@ from dragoman.run.finish_record import (
 )
 from dragoman.run.model_choice import make_model, reports_of
 from dragoman.run.parents import story_of
+from dragoman.run.scores_file import read_card_digest, write_scores
 from dragoman.run.set_scoring import SetScorer, saved_config
 from dragoman.run.training_facts import training_facts
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
@@ -49,11 +50,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.warm_start import digest_of
 from dragoman.translation.calibration_fitting import MeasuredConfidence
-from dragoman.validation import (
-    Report,
-    read_card_digest,
-    write_scores,
-)
+from dragoman.validation import Report
 
 log = logging.getLogger(__name__)
 

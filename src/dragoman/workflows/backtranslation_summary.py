@@ -9,10 +9,11 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.text_tables import terminal_table
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.techniques.backtranslation.rounds import BackTranslation
 from dragoman.text.examples import Direction
-from dragoman.validation import Report, figures, read_scores
+from dragoman.validation import Report, figures
 
 BASELINE = "real pairs alone"
 

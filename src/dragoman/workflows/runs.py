@@ -22,12 +22,13 @@ from dragoman.run.finish_record import read_finish
 from dragoman.run.prepared_text import Prepared
 from dragoman.run.revision import ended_by
 from dragoman.run.run_directory import begin, claim
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, read_config
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.observers import Observer
-from dragoman.validation import Report, figures, read_scores
+from dragoman.validation import Report, figures
 from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.workflows.reports.error_tables import finish_text
 from dragoman.workflows.results import print_json

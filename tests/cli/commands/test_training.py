@@ -21,12 +21,12 @@ from dragoman.core.locks import lock
 from dragoman.models import TransformerConfig
 from dragoman.run.finish_record import read_finish
 from dragoman.run.run_directory import MARKER
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.weights import WEIGHTS_FILE, read_tensors
 from dragoman.text.examples import Direction
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.progress import TrainingProgress
 
 

@@ -18,6 +18,7 @@ from dragoman.evaluation.significance import compare_systems, difference_interva
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import BOUNDS, ended_by
+from dragoman.run.scores_file import read_share
 from dragoman.saved.model import vocabularies_of
 from dragoman.saved.system_parts import UNPROTECTED
 from dragoman.techniques.adaptation.adaptation_plan import REPLAY_TASK
@@ -29,7 +30,6 @@ from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_share
 
 REPORT_FILE = "adaptation.md"
 _FEWEST_FOR_INTERVALS = 10

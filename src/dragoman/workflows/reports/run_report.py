@@ -19,6 +19,7 @@ from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.finish_record import choice_in_words, confidence_in_words, read_finish
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.directions import usage
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -33,7 +34,6 @@ from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.formats import Pair
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translation.translator import Translator
-from dragoman.validation import read_scores
 from dragoman.workflows.progress import counting
 from dragoman.workflows.reports.figures import to_svg
 from dragoman.workflows.reports.heat_map import HeatMap, heat_map

@@ -19,10 +19,11 @@ from typing import Any
 from dragoman.core.errors import ConfigError, DragomanError
 from dragoman.core.files import read_json, write_json
 from dragoman.experiment import Experiment
+from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import CARD_FILE, MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.observers import Observer, Record
-from dragoman.validation import Rendered, Report, figures, read_scores
+from dragoman.validation import Rendered, Report, figures
 from dragoman.workflows.trackers import TRACKERS, Cell, TrackedRun, Tracker
 
 log = logging.getLogger(__name__)
