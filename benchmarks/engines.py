@@ -5,9 +5,10 @@
 
 Speed is sentences per second of processor time on one thread, the best of ``--rounds``, loading
 excluded: other work on the machine hardly changes it.  ``speed`` needs some thousand lines, from
-which the vocabulary is made.  ``run`` translates by PyTorch, by what
-``--engine auto`` does once CTranslate2 is chosen, and by ``--engine ctranslate2``, and counts the
-lines that differ from PyTorch's, and those whose scores differ by less than 0.001 (ties).
+which the vocabulary is made; ``--size big`` has the sizes of the paper's big model.  ``run``
+translates by PyTorch, by what ``--engine auto`` does once CTranslate2 is chosen, and by each engine
+in each precision, and counts the lines that differ from PyTorch's in float32, and those whose
+scores differ by less than 0.001 (ties); with ``--reference``, BLEU is added.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import torch
 from material import SIZES, transformer
+from sacrebleu import corpus_bleu
 
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import load_model, save_model
@@ -44,6 +46,8 @@ ENGINES: tuple[tuple[str, str], ...] = (
     ("ctranslate2", "float32"),
     ("ctranslate2", "int8"),
 )
+OTHERS = (("auto", "float32"), *(pair for pair in ENGINES if pair != ("pytorch", "float32")))
+BIG = {"encoder_layers": 6, "decoder_layers": 6, "d_model": 1024, "d_ff": 4096, "heads": 16}
 SEARCHED_ALONE = TermsConfig(protect=())
 
 
@@ -84,7 +88,7 @@ def _write_fresh(path: Path, size: str, text: Sequence[str]) -> None:
         [(line, line) for line in text], VocabularyConfig(size=PIECES), seed=1
     )
     torch.manual_seed(1)
-    config = TransformerConfig.model_validate(transformer(size))
+    config = TransformerConfig.model_validate(BIG if size == "big" else transformer(size))
     model = Transformer(config, len(vocabularies.source), len(vocabularies.target))
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
     search = {"minimum_length": LENGTH, "maximum_length": LENGTH, "degenerate": "keep"}
@@ -101,15 +105,23 @@ def _conversion(path: Path) -> float:
     return time.process_time() - started
 
 
-def same_text(run: Path, text: Sequence[str], rounds: int, **options: Any) -> Iterator[str]:
-    """Rows of Markdown: a run by the engines, beside the texts of PyTorch."""
+def same_text(
+    run: Path,
+    text: Sequence[str],
+    rounds: int,
+    reference: Sequence[str] | None = None,
+    **options: Any,
+) -> Iterator[str]:
+    """Rows of Markdown: a run by the engines, beside the texts of PyTorch in float32."""
     with Translator.load(run, device="cpu", engine="pytorch", **options) as own:
         expected, first = timed(own, text, rounds)
-    yield f"| pytorch | {first:.1f} | 1.00x | | |"
+    yield f"| pytorch | float32 | {first:.1f} | 1.00x | | | {_bleu(expected, reference)} |"
     _always_chosen()
-    for engine in ("auto", "ctranslate2"):
-        chosen: dict[str, Any] = {"workers": 1} if engine == "ctranslate2" else {}
-        with Translator.load(run, device="cpu", engine=engine, **chosen, **options) as other:
+    for engine, precision in OTHERS:
+        given: dict[str, Any] = {"engine": engine, "precision": precision, **options}
+        if engine == "ctranslate2":
+            given["workers"] = 1
+        with Translator.load(run, device="cpu", **given) as other:
             other.translate(text[:2])
             found, rate = timed(other, text, rounds)
             assert engine != "auto" or (other.engine_choice or "").startswith("ctranslate2")
@@ -119,7 +131,16 @@ def same_text(run: Path, text: Sequence[str], rounds: int, **options: Any) -> It
             if ours.text != theirs.text
         ]
         ties = sum(gap < automatic.NEAR for gap in different)
-        yield f"| {engine} | {rate:.1f} | {rate / first:.2f}x | {len(different)} | {ties} |"
+        yield (
+            f"| {engine} | {precision} | {rate:.1f} | {rate / first:.2f}x | {len(different)} "
+            f"| {ties} | {_bleu(found, reference)} |"
+        )
+
+
+def _bleu(found: Sequence[Translation], reference: Sequence[str] | None) -> str:
+    if reference is None:
+        return ""
+    return f"{corpus_bleu([one.text for one in found], [list(reference)]).score:.2f}"
 
 
 def _always_chosen() -> None:
@@ -133,9 +154,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     kinds = parser.add_subparsers(dest="kind", required=True)
     fresh, trained = kinds.add_parser("speed"), kinds.add_parser("run")
-    fresh.add_argument("--size", choices=SIZES, action="append")
+    fresh.add_argument("--size", choices=[*SIZES, "big"], action="append")
     trained.add_argument("run", type=Path)
     trained.add_argument("--protect", action="store_true", help="as 'dragoman translate' does")
+    trained.add_argument("--reference", type=Path, help="its lines, for BLEU")
     for part in (fresh, trained):
         part.add_argument("--source", type=Path, required=True)
         part.add_argument("--lines", type=int, default=500)
@@ -145,8 +167,14 @@ def main() -> None:
     whole = list(islice(read_lines(given.source), given.lines if given.kind == "run" else None))
     if given.kind == "run":
         options = {} if given.protect else {"terms": SEARCHED_ALONE}
-        print("| engine | sentences/s | | other texts | of which ties |\n|---|---:|---:|---:|---:|")
-        for row in same_text(given.run, whole, given.rounds, **options):
+        reference = given.reference
+        if reference is not None:
+            reference = list(islice(read_lines(reference), given.lines))
+        print(
+            "| engine | precision | sentences/s | | other texts | of which ties | BLEU |\n"
+            "|---|---|---:|---:|---:|---:|---:|"
+        )
+        for row in same_text(given.run, whole, given.rounds, reference, **options):
             print(row, flush=True)
         return
     print("| size | engine | precision | sentences/s | |\n|---|---|---|---:|---:|")

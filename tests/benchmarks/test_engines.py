@@ -22,11 +22,14 @@ def test_a_run_is_translated_by_each(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(automatic, name, value)
     monkeypatch.setattr(verdicts, "LEAST_GAIN", 0.0)
     run, text = write_model(tmp_path / "run"), sentences(20)
-    own, auto, named = engines.same_text(run, text, 1)
-    assert own.startswith("| pytorch | ")
-    assert auto.startswith("| auto | ")
-    assert auto.endswith(" | 0 | 0 |")
-    assert named.startswith("| ctranslate2 | ")
+    own, auto, *named = engines.same_text(run, text, 1, text)
+    assert own.startswith("| pytorch | float32 | ")
+    assert auto.startswith("| auto | float32 | ")
+    assert " | 0 | 0 | " in auto
+    assert auto.split(" | ")[-1] == own.split(" | ")[-1]  # BLEU
+    assert [row.split(" | ")[:2] for row in named] == [
+        [f"| {engine}", precision] for engine, precision in engines.ENGINES[1:]
+    ]
 
 
 def test_engines_are_timed_with_fresh_weights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,10 @@ import torch
 from torch import Tensor
 
 from dragoman.core.ranges import IntArray, flattened
-from dragoman.data.rewriting import Sentences
 from dragoman.text.vocabularies import BOS, EOS, PAD
+
+if TYPE_CHECKING:
+    from dragoman.data.rewriting import Sentences
 
 
 @dataclass(frozen=True)

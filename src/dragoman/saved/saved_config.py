@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import Field
 
@@ -16,7 +16,6 @@ from dragoman.core.errors import SavedError
 from dragoman.models import ModelConfig
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol
 from dragoman.text.markup_spans import MarkupStyle
@@ -25,6 +24,9 @@ from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import inline_tags, markup_styles
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabularies import Vocabularies
+
+if TYPE_CHECKING:
+    from dragoman.text.corpora.corpus_part import CorpusPart
 
 FORMAT = 3
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
@@ -93,6 +95,8 @@ def learned_in_run(
     data = values.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("train"), list):
         return {}
+    from dragoman.text.corpora.corpus_part import CorpusPart  # slow, and seldom needed
+
     parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
     transforms = [transform for part in parts for transform in part.transforms]
     return {

@@ -15,7 +15,7 @@ from dragoman.core.arguments import check_lines, check_path
 from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.data.batches import pad_sources
+from dragoman.data.batch import pad_sources
 from dragoman.evaluation.identifiers import PY3LANGID
 from dragoman.evaluation.languages import identified
 from dragoman.models.interface import TranslationModel

@@ -162,6 +162,10 @@ class ConfidentEngine(Engine):
         return self._engine.is_ready
 
     @override
+    def outlook(self, config: SearchConfig) -> str | None:
+        return self._engine.outlook(config)
+
+    @override
     def prepare(self, config: SearchConfig) -> None:
         self._engine.prepare(config)
 

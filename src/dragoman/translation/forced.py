@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.core.arguments import check_lines, check_text
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.data.batches import Batch, make_batch
+from dragoman.data.batch import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.self_attention_recorder import self_attention
 from dragoman.search import SearchConfig, score_targets

@@ -134,7 +134,10 @@ def test_a_server_takes_a_verdict_at_once_and_tries_sooner(model: Path, lines: l
             first.translate([line])
         assert ctranslate2_searches(first)  # after COMPARED, not ENOUGH
     with load(model) as later:
+        outlook = later._direct.engine.outlook(later.search)
+        assert not ctranslate2_searches(later)  # which is said without it
         later.prepare()
+        assert outlook == choice(later)
         assert ctranslate2_searches(later)
         assert choice(later).startswith("ctranslate2 (float32): the same text as pytorch in ")
 
@@ -231,6 +234,7 @@ def test_settings_that_it_lacks_are_for_pytorch(
     translator = load(model)
     translator.translate_nbest(lines, **SMALL, **options)
     assert choice(translator).startswith("pytorch (float32): ")
+    assert translator._direct.engine.outlook(translator.configure(**options)) == choice(translator)
     assert message in choice(translator)
     assert not (model / CONVERTED_DIRECTORY).exists()
 

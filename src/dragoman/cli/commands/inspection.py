@@ -62,8 +62,9 @@ def doctor(
     """Find problems with CONFIG before training.
 
     Checks the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory, time
-    and disk space that training will take.  Trains and writes nothing.  Exits with code 3 if
-    something will fail.  With --quiet it reports only warnings and errors.
+    and disk space that training will take.  Of a trained run, names the engine that translates and
+    why.  Trains and writes nothing.  Exits with code 3 if something will fail.  With --quiet it
+    reports only warnings and errors.
 
     \b
     Example:

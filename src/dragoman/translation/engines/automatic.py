@@ -29,9 +29,14 @@ from typing_extensions import override
 
 from dragoman.core.errors import DragomanError
 from dragoman.core.wording import CHOICES
-from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search import SearchConfig
 from dragoman.translation.engines.ctranslate2_limits import difference
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch, TorchEngine
+from dragoman.translation.engines.joined_batches import (
+    SearchedSentence,
+    join_batches,
+    replace_hypotheses,
+)
 from dragoman.translation.engines.verdicts import EngineTrial, Verdicts
 
 log = logging.getLogger(CHOICES)
@@ -57,20 +62,6 @@ class _Searched(NamedTuple):
 
     batch: SearchedBatch
     seconds: float
-
-
-class _Sentence(NamedTuple):
-    """A sentence of a searched batch."""
-
-    batch: SourceBatch
-    found: list[list[Hypothesis]]
-    """Of the batch."""
-    place: int
-
-    @property
-    def alone(self) -> SourceBatch:
-        """The sentence as a batch."""
-        return self.batch.chosen([self.place])
 
 
 class _RunningTrial:
@@ -173,6 +164,16 @@ class AutomaticEngine(Engine):
         return self._own.is_ready
 
     @override
+    def outlook(self, config: SearchConfig) -> str:
+        reason = self._reason or difference(config)
+        if reason is not None:
+            return self._words("pytorch", reason)
+        assert self._verdicts is not None, "there is a choice"
+        if (trial := self._verdicts.of(config)) is None:
+            return self._words("pytorch", f"ctranslate2 is tried after {ENOUGH:,} sentences")
+        return self._words("ctranslate2" if trial.is_won else "pytorch", trial.words)
+
+    @override
     def prepare(self, config: SearchConfig) -> None:
         self._lasts = True
         if self._reason is None and difference(config) is None:
@@ -199,9 +200,13 @@ class AutomaticEngine(Engine):
         if self._seen >= ENOUGH:  # or nobody cares
             self._take("pytorch", reason)
 
+    def _words(self, engine: str, reason: str) -> str:
+        """An engine and the reason for it, without the remedy."""
+        return f"{engine} ({self._precision}): {reason.partition(';')[0]}"
+
     def _take(self, engine: str, reason: str) -> None:
-        """Say which engine is taken and why, without the remedy; once for the same words."""
-        words = f"{engine} ({self._precision}): {reason.partition(';')[0]}"
+        """Say which engine is taken and why, once for the same words."""
+        words = self._words(engine, reason)
         if words != self.choice:
             self.choice = words
             log.info("engine %s", words)
@@ -250,21 +255,21 @@ class AutomaticEngine(Engine):
         """
         own = self._own
         assert isinstance(own, TorchEngine), "the caller has looked"
-        left: list[_Sentence] = []
-        due: list[_Sentence] = []
+        left: list[SearchedSentence] = []
+        due: list[SearchedSentence] = []
         for batch, found in together:
             for place, is_final in enumerate(own.is_final(batch, found, config)):
                 if not is_final:
-                    (due if found[place] else left).append(_Sentence(batch, found, place))
+                    (due if found[place] else left).append(SearchedSentence(batch, found, place))
         tokens = config.tokens_at_once // config.beam
-        searched = own.search(_joined((one.alone for one in left), tokens), config)
-        _replace(left, (best for batch in searched for best in batch.hypotheses))
+        searched = own.search(join_batches((one.alone for one in left), tokens), config)
+        replace_hypotheses(left, (best for batch in searched for best in batch.hypotheses))
         found_before = (one.found[one.place] for one in due)
-        _replace(
+        replace_hypotheses(
             due,
             (
                 best
-                for batch in _joined((one.alone for one in due), tokens)
+                for batch in join_batches((one.alone for one in due), tokens)
                 for best in own.completed(
                     batch, list(islice(found_before, len(batch.sources))), config
                 )
@@ -352,41 +357,3 @@ def _close_opened(opening: Future[Engine]) -> None:
     """Close an engine that has opened."""
     if opening.exception() is None:
         opening.result().close()
-
-
-def _replace(sentences: Sequence[_Sentence], hypotheses: Iterable[list[Hypothesis]]) -> None:
-    """Replace the hypotheses of some sentences."""
-    for sentence, best in zip(sentences, list(hypotheses), strict=True):
-        sentence.found[sentence.place] = best
-
-
-def _joined(batches: Iterable[SourceBatch], tokens: int) -> Iterator[SourceBatch]:
-    """The sentences of several batches, whose outputs have the same demands, in larger batches.
-
-    A batch has at most ``tokens`` padded source pieces, unless a single one of ``batches`` has
-    more.
-    """
-    joined: SourceBatch | None = None
-    for batch in batches:
-        if not batch.sources:
-            continue
-        if joined is None:
-            joined = batch
-            continue
-        sources = joined.sources + batch.sources
-        alike = (joined.prefixes is None, joined.demands is None) == (
-            batch.prefixes is None,
-            batch.demands is None,
-        )
-        if not alike or len(sources) * max(map(len, sources)) > tokens:
-            yield joined
-            joined = batch
-            continue
-        joined = SourceBatch(
-            joined.numbers + batch.numbers,
-            sources,
-            None if batch.prefixes is None else (joined.prefixes or []) + batch.prefixes,
-            None if batch.demands is None else (joined.demands or []) + batch.demands,
-        )
-    if joined is not None:
-        yield joined

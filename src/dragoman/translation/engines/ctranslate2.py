@@ -27,7 +27,7 @@ from typing import Any, Literal, get_args
 from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, MissingExtraError
-from dragoman.data.batches import pad_sources
+from dragoman.data.batch import pad_sources
 from dragoman.models.families.transformer import Transformer
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig

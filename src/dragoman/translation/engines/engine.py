@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import NotEnoughMemoryError, is_out_of_memory, memory_words
-from dragoman.data.batches import pad_sources
+from dragoman.data.batch import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds, without_faults
@@ -114,6 +114,13 @@ class Engine(ABC):
         """The reason why the engine cannot search with these settings; None if it can.
 
         A remedy follows a semicolon.
+        """
+        return None
+
+    def outlook(self, config: SearchConfig) -> str | None:
+        """The engine that is to be chosen for these settings, and why; None if there is no choice.
+
+        Nothing is opened for it.
         """
         return None
 

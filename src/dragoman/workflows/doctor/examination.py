@@ -11,6 +11,7 @@ from dragoman.run.parents import completed
 from dragoman.run.run_directory import check_usable
 from dragoman.workflows.doctor import (
     Diagnosis,
+    chosen_engine,
     error,
     machine,
     pieces,
@@ -32,6 +33,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Diagnosis]:
         check_usable(run)
     except DragomanError as problem:
         yield error("run", str(problem))
+    yield from chosen_engine.check_engine(run)
     try:
         config = completed(config)
     except DragomanError as problem:
