@@ -16,7 +16,7 @@
 #             list of all packages with their digests, and a bill of materials
 # make site   the pages of docs/ as a site in build/site, for a browser; it stops at a link to nowhere
 # make bench  speed beside other toolkits, in an environment of their own; two hours
-# make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
+# make results-TOPIC  tables of docs/results: trains, translates and scores what is missing, row by
 #             row; MINUTES=60 stops each table after an hour, and the next call goes on; JOBS=8 makes
 #             eight at once, on many cores or a GPU.  Topics:
 #             multilingual, and all folders of recipes that have a table.yaml.  multilingual also

@@ -1,12 +1,11 @@
 """Pictures in the docs, redrawn from the figures that the docs publish.
 
 Run ``python benchmarks/pictures.py`` after changing how they are drawn; a new measurement draws its
-own.  ``variations.json`` was recovered from the first ``variations.svg``, as the runs are gone.
+own.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from length import Cost
 from matplotlib.figure import Figure
 
 from dragoman.workflows.reports.figures import to_svg
-from dragoman.workflows.reports.plots import comparison_picture
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"
@@ -85,9 +83,6 @@ def main() -> None:
     images = DOCS / "images"
     (images / "growth.svg").write_text(growth_picture(published_growth()), encoding="utf-8")
     (images / "length.svg").write_text(length_picture(published_lengths()), encoding="utf-8")
-    found = json.loads((images / "variations.json").read_text(encoding="utf-8"))
-    picture = to_svg(comparison_picture(found), text_as_paths=True)
-    (images / "variations.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dragoman.text.formats import FORMATS, Pair
 from dragoman.workflows.init.look import hold_out
 
 PACKAGES = ("Django==5.2.19", "wagtail==8.0.1", "django-allauth==65.22.1", "Sphinx==9.0.4")
-"""What is got if nothing else is named; the figures in docs/results.md are of these."""
+"""What is got if nothing else is named; the figures in docs/results are of these."""
 SETS = ("train", "dev", "test")
 _SITE = "site"
 

@@ -22,8 +22,8 @@ NAMED = [
 def test_some_commands_are_named() -> None:
     studies = {
         *("address", "chart_parser", "gallery", "heads_and_syntax", "labelled_text", "layers"),
-        "marian",
-        *("memory_network", "neural_gpu", "noise", "product", "synthetic", "tables", "tags"),
+        *("marian", "memory_network", "neural_gpu", "noise", "pages", "product", "synthetic"),
+        *("tables", "tags"),
     }
     assert {study for _, study, _ in NAMED} == studies
 

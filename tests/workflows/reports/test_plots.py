@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,8 +20,6 @@ from dragoman.workflows.reports.plots import (
     several_curves,
 )
 from dragoman.workflows.reports.training_curves import RunCurves, dev_figures, figure_label
-
-VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
 
 
 def row(name: str, value: float, margin: float) -> dict[str, object]:
@@ -119,14 +115,6 @@ def test_every_name_of_a_system_is_in_the_picture_as_it_is() -> None:
     found = texts(to_svg(comparison_picture({"test": "te$t$\x00", "rows": rows})))
     assert set(SHOWN) <= set(found)
     assert "BLEU on te$t$\ufffd, 95 % interval" in found
-
-
-def test_the_published_picture_is_of_the_published_figures() -> None:
-    """What the picture of the docs was drawn from, by benchmarks/pictures.py."""
-    results = (VARIATIONS.parents[1] / "results.md").read_text(encoding="utf-8")
-    for one in json.loads(VARIATIONS.read_text(encoding="utf-8"))["rows"]:
-        score = one["scores"][0]
-        assert f"| {score['value']:.2f} ± {score['confidence']['margin']:.2f} |" in results
 
 
 def test_the_reliability_diagram_has_a_point_for_each_bin_with_lines() -> None:

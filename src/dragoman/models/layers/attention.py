@@ -256,7 +256,7 @@ class Heads(nn.Module):
         for projection in (self.query, self.key, self.value):
             # Initialised as if the three were one matrix, as in PyTorch's MultiheadAttention: with
             # a gain of 1, self-attention outgrew the residual of a post-norm encoder
-            # (docs/results.md).
+            # (docs/decisions/114).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
         if bias:

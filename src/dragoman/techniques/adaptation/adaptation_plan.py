@@ -34,7 +34,7 @@ VocabularyChoice = Literal["auto", "keep", "extend"]
 
 REPLAY_TASK = "replay"
 PASSES = 30
-"""Passes over the in-domain text, within the bounds on steps; docs/results.md, "Adaptation", has
+"""Passes over the in-domain text, within the bounds on steps; docs/results/adaptation.md has
 the results of fewer passes."""
 FEWEST_STEPS, MOST_STEPS = 240, 2000
 _STEP_TOKENS = (800, 2500)  # per side: small steps for little text

@@ -6,7 +6,7 @@ parameters of the encoder and the attention model".
 
 In a Transformer, a frozen attention still adds its output.  Other sublayers grow until they drown
 it, and it grows with them on text from which it learns.  Reading zeros in place of the source
-avoids that (docs/results.md).
+avoids that (docs/results/copied-and-dummy-sources.md).
 """
 
 from __future__ import annotations

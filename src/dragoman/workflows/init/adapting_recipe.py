@@ -142,7 +142,8 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
         "training.schedule.peak_learning_rate": "as dragoman adapt chooses it, "
         + ("ten times as high as for all weights" if is_adapter else "low, to forget little")
         + "; more learns and forgets faster: five times as much gave 7.9 chrF more where a small "
-        "model of other strings was adapted to those of four products (docs/results.md)",
+        "model of other strings was adapted to those of four products "
+        "(docs/results/placeholders.md)",
         "training.schedule.decay": "to zero at max_steps; change both together",
         "training.max_steps": _about_adapting_steps(choices),
         "training.max_minutes": "if steps are slower than measured, the learning rate decays to "

@@ -21,7 +21,7 @@ _START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, an
 _PREPARED_PER_SECOND = 8000.0  # pairs cleaned, used for the vocabulary and encoded
 # Translating a token costs as much as training on this many: beam search takes a step for each, for
 # four hypotheses.  `dragoman compare` measured 14,940 tokens per second in training and 208
-# sentences of 15 in translation (docs/results.md, Table 2).
+# sentences of 15 in translation (docs/results/models.md).
 _TRANSLATED_TOKEN = 6.0
 _MOST_EPOCHS = 150  # like the recipes for 9,500 and 29,000 pairs (131 and 145)
 _WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text

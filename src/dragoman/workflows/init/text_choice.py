@@ -1,7 +1,7 @@
 """What is done about strings of programs, short lines and several kinds of text, and why.
 
 A technique is switched on where it gave more than it cost in the runs of ten minutes in
-docs/results.md, "What init chooses among".  The comments of a configuration tell what was counted
+docs/results/init.md, "What init chooses among".  The comments of a configuration tell what was counted
 and measured, so that a text that differs can be treated otherwise.
 """
 

@@ -1,0 +1,92 @@
+"""The page of a topic: its verdict, tables, pictures, and how they were measured."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from dragoman.core.text_tables import markdown_table
+from studies.pages.result_data import ResultTable, ResultTopic
+
+COLUMNS = 120
+MADE = "<!-- Made by `python -m studies.pages` from {source}; edit that, not this page. -->"
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+
+
+def result_page(name: str, topic: ResultTopic) -> str:
+    """The page in docs/results, as Markdown."""
+    blocks = [
+        f"# {topic.title}",
+        MADE.format(source=f"data/{name}.yaml"),
+        wrapped(topic.lead),
+        wrapped(" · ".join(_pointers(topic))),
+    ]
+    for number, table in enumerate(topic.tables, start=1):
+        blocks += _table(name, number, table)
+    if topic.not_measured:
+        blocks.append(wrapped(f"**Not measured:** {topic.not_measured}"))
+    blocks += [
+        "<details>\n<summary>Dates, machines and seeds</summary>",
+        _conditions(topic.tables),
+        "</details>",
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def picture_name(name: str, number: int) -> str:
+    """File of the picture of a page's table, numbered from 1."""
+    return f"{name}-{number}.svg"
+
+
+def wrapped(text: str, first: str = "", others: str = "") -> str:
+    """A paragraph in lines of the usual length."""
+    return textwrap.fill(
+        " ".join(text.split()),
+        COLUMNS,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _pointers(topic: ResultTopic) -> Iterator[str]:
+    if topic.about:
+        pages = ", ".join(f"[{page.removesuffix('.md')}](../{page})" for page in topic.about)
+        yield f"How it works: {pages}"
+    if topic.command:
+        yield f"Again: `{topic.command}`"
+    yield "[All results](../results.md)"
+
+
+def _table(name: str, number: int, table: ResultTable) -> Iterator[str]:
+    yield f"## {table.title}"
+    if table.text:
+        yield wrapped(table.text)
+    yield markdown_table(table.head, table.rows, table.align)
+    if table.picture:
+        yield f"![{table.title}](../images/{table.picture})"
+    if table.plot is not None:
+        title = _LINK.sub(r"\1", table.title)
+        yield f"![{title}: {', '.join(table.plot.names)}](images/{picture_name(name, number)})"
+    if table.findings:
+        yield "\n".join(wrapped(one, "- ", "  ") for one in table.findings)
+
+
+def _conditions(tables: Sequence[ResultTable]) -> str:
+    """Dates, machines and seeds, a row for each table."""
+    commands = any(table.command for table in tables)
+    head = ["table", "date", "[machine](machines.md)", "seeds", "beside"]
+    rows = [
+        [
+            _LINK.sub(r"\1", table.title),
+            table.date,
+            table.machine,
+            table.seeds,
+            table.beside,
+            *([f"`{table.command}`" if table.command else ""] if commands else []),
+        ]
+        for table in tables
+    ]
+    return markdown_table([*head, *(["command"] if commands else [])], rows)
