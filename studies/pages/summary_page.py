@@ -65,7 +65,7 @@ def _row(technique: Technique) -> list[str]:
     return [
         f"[{technique.name}]({technique.page})",
         technique.when,
-        f"{first.text()}: {first.what} ([rows]({first.link}))",
+        f"{first.linked()}: {first.what}",
         technique.costs,
         technique.verdict,
     ]
