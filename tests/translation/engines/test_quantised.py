@@ -25,6 +25,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import settle_weights
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.engines import quantised
+from dragoman.translation.engines.packing import put_weight
 from dragoman.translation.engines.quantised import (
     QuantisedLinear,
     check_int8,
@@ -178,6 +179,21 @@ def test_every_family_scores_nearly_as_in_float32(config: ModelConfig) -> None:
     assert found.shape[-1] == VOCABULARY
     differences = (found - exact).norm(dim=-1) / exact.norm(dim=-1)
     assert float(differences.median()) < 0.1  # some positions may go to other experts
+
+
+@here
+@torch.no_grad()
+def test_a_layer_without_its_weights_takes_others() -> None:
+    model, x = nn.Sequential(QuantisedLinear(nn.Linear(5, 3)), nn.Linear(3, 2)), torch.randn(2, 5)
+    layer, other = model.get_submodule("0"), nn.Linear(5, 3)
+    assert isinstance(layer, QuantisedLinear)
+    other.bias.copy_(layer.bias)
+    layer.release()
+    assert [name for name, _ in layer.named_parameters()] == ["bias"]
+    put_weight(model, "0.weight", other.weight.detach())  # as adapters are exchanged
+    assert torch.equal(layer(x), QuantisedLinear(other)(x))
+    put_weight(model, "1.weight", torch.zeros(2, 3))
+    assert torch.equal(model(x), model.get_parameter("1.bias").expand(2, 2))
 
 
 @here
