@@ -16,10 +16,11 @@ from studies.pages.all_pages import DOCS, made
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def pages() -> None:
-    """Make the pages of results from docs/techniques.yaml and docs/results/data.
+    """Make the pages of results, and the boxes of techniques, from data.
 
-    Writes docs/results.md, docs/results/NAME.md for each docs/results/data/NAME.yaml, and their
-    pictures; files that are as they should be are left alone.
+    Writes docs/choose.md, the boxes below the titles of technique pages, docs/results.md,
+    docs/results/NAME.md for each docs/results/data/NAME.yaml, and their pictures; files that are as
+    they should be are left alone.
 
     \b
     Example:
