@@ -65,14 +65,24 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_training_gives_a_run_with_its_scores(recipe: Path, tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
     settings = ["training.max_steps=4", "training.validation_steps=4"]
-    trained = dragoman.train(recipe, tmp_path / "run", settings, observe=seen.append)
+    trained = dragoman.train(
+        recipe, tmp_path / "run", settings, observe=seen.append, log=["csv", "csv"]
+    )
     assert trained.path == tmp_path / "run"
     assert trained.scores == read_scores(tmp_path / "run")
     assert list(trained.scores) == ["dev", "news"]
     assert [record["step"] for record in seen if record["kind"] == "validation"] == [4]
     assert len(trained.load(device="cpu").translate(["one euro"])) == 1
+    logged = (tmp_path / "run" / "csv" / "figures.csv").read_text(encoding="utf-8")
+    assert "scores/dev/" in logged
+    assert (tmp_path / "run" / "csv" / "translations-dev.csv").is_file()
     with pytest.raises(ConfigError, match="contains a run with checkpoints"):
         dragoman.train(recipe, str(tmp_path / "run"))
+    with pytest.raises(ConfigError, match="no tracker 'cvs'"):
+        dragoman.train(recipe, tmp_path / "other", log=["cvs"])
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(UsageError, match="not one string, 'csv'"):
+        dragoman.train(recipe, tmp_path / "other", log="csv")
 
 
 def test_a_recipe_is_read_as_the_command_line_reads_it(recipe: Path, tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from soak.dependencies import JOINED, TOOLS
 
@@ -41,6 +43,35 @@ def test_all_has_every_extra_that_is_no_tool(project: dict[str, Any]) -> None:
 def test_the_demo_installs_extras_that_exist_and_no_tools(project: dict[str, Any]) -> None:
     (found,) = re.findall(r"^EXTRAS := (.*)$", text("Makefile"), re.MULTILINE)
     assert set(found.split(",")) <= joined(project, "all")
+
+
+def test_the_oldest_versions_are_those_that_the_extras_allow(project: dict[str, Any]) -> None:
+    extras = project["project"]["optional-dependencies"]
+    asked = [*project["project"]["dependencies"]]
+    asked += [one for name in extras if name not in TOOLS for one in extras[name]]
+    floors = {one.name: one.specifier for one in map(Requirement, asked) if one.name != "dragoman"}
+    pins = map(
+        Requirement, re.findall(r"^[\w.-]+==.*$", text("constraints-oldest.txt"), re.MULTILINE)
+    )
+    oldest = {one.name: one.specifier for one in pins}
+    wrong = {
+        name: (str(floor), str(oldest.get(name)))
+        for name, floor in floors.items()
+        if name in oldest and Version(str(floor)[2:]) != Version(str(oldest[name])[2:])
+    }
+    assert wrong == {}
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs(project: dict[str, Any]) -> None:
+    recipe = yaml.safe_load(text("deploy/conda/recipe.yaml"))
+    names = {"torch": "pytorch"}
+    asked = map(Requirement, project["project"]["dependencies"])
+    needed = [f"{names.get(one.name, one.name)} {one.specifier}" for one in asked]
+    python = f"python {project['project']['requires-python']}"
+    assert recipe["requirements"]["run"] == [python, *needed]
+    assert recipe["context"]["version"] == project["project"]["version"]
+    (entry,) = project["project"]["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
 
 
 def test_one_list_of_versions_of_python(project: dict[str, Any]) -> None:

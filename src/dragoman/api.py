@@ -117,6 +117,7 @@ def train(
     settings: Sequence[str] = (),
     *,
     observe: Callable[[Record], object] | None = None,
+    log: Sequence[str] = (),
 ) -> TrainedRun:
     """Train by a recipe, in this process, and score the model, like ``dragoman train``.
 
@@ -126,16 +127,19 @@ def train(
         settings: overrides such as ``training.max_steps=500``, unless the recipe is already read.
         observe: called with each line of ``metrics.jsonl`` as a mapping: ``kind``, ``step`` and
             figures.
+        log: experiment trackers that show the run, such as ``["csv"]``: names of ``--log``.
 
     Raises:
-        ConfigError: the recipe is wrong, or ``run`` holds a run or something else.
+        ConfigError: the recipe is wrong, ``run`` holds a run or something else, or a tracker is
+            unknown.
+        MissingExtraError: the package of a tracker is missing.
         DataError: the text cannot be used.
         TrainingError: the loss stays non-finite.
         StorageError: a file cannot be written.
         InterruptedRunError: a signal came; everything learned is saved.
         UsageError: an argument has the wrong type.
     """
-    from dragoman.core.arguments import check_function, check_path
+    from dragoman.core.arguments import check_function, check_lines, check_path
     from dragoman.core.errors import UsageError
     from dragoman.evaluation.metrics import check_installed
     from dragoman.experiment import Experiment
@@ -143,6 +147,7 @@ def train(
     from dragoman.run.run_directory import begin
     from dragoman.run.scores_file import read_scores
     from dragoman.training.distributed import World
+    from dragoman.workflows.trackers.tracking import Tracking, tracked
 
     directory = check_path(run, "run directory")
     if observe is not None:
@@ -154,9 +159,18 @@ def train(
     observers: list[Observer] = [] if observe is None else [_Told(observe)]
     for evaluation in recipe.evaluations():
         check_installed(evaluation)  # otherwise this would fail hours later
+    tracking = Tracking(tuple(dict.fromkeys(check_lines(log, "tracker"))))
+    tracking.found(directory)  # likewise
     with begin(directory):
         experiment = Experiment.create(recipe, directory)
-        experiment.train(experiment.prepare(), World.alone(), lambda step: observers)
+        with tracked(tracking, experiment) as trackers:
+            experiment.train(
+                experiment.prepare(),
+                World.alone(),
+                lambda step: [*observers, *trackers.begin(step)],
+                show=trackers.translations,
+            )
+            trackers.conclude()
     return TrainedRun(directory, read_scores(directory))
 
 

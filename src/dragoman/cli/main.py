@@ -36,7 +36,7 @@ from dragoman.cli.commands.evaluation import evaluate
 from dragoman.cli.commands.filter import filter_
 from dragoman.cli.commands.foreign_models import export, import_foreign, push
 from dragoman.cli.commands.init import init
-from dragoman.cli.commands.inspection import cost, doctor, recipes
+from dragoman.cli.commands.inspection import cost, doctor, plugins, recipes
 from dragoman.cli.commands.install import install, pack
 from dragoman.cli.commands.keys import keys
 from dragoman.cli.commands.parsing import parse
@@ -109,7 +109,7 @@ for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, check, filter_, tune, calibrate, shortlist, average, adapt, merge, distill),
     *(backtranslate, embed, compare, terms, segments, align_words, show, cost),
-    *(bulk, recipes, corpora),
+    *(bulk, recipes, corpora, plugins),
     *(serve, keys, corrections),
     *(install, pack, import_foreign, export, push),
 ):

@@ -227,22 +227,22 @@ class Kinds(OneOf):
         built_in: Mapping[str, type[BaseModel]],
         default: str = "",
     ) -> None:
-        self._registry = Registry(group, base, built_in, group.rpartition(".")[2].rstrip("s"))
+        self.registry = Registry(group, base, built_in, group.rpartition(".")[2].rstrip("s"))
         self.default = default
 
     @override
     def find(self, name: str) -> type[BaseModel]:
-        if name not in self._registry.built_in and name not in self._registry.added():
+        if name not in self.registry.built_in and name not in self.registry.added():
             raise KeyError(name)
-        return self._registry.find(name)
+        return self.registry.find(name)
 
     @override
     def at_hand(self) -> Sequence[type[BaseModel]]:
-        return list(dict.fromkeys(self._registry.built_in.values()))
+        return list(dict.fromkeys(self.registry.built_in.values()))
 
     @override
     def names(self) -> Sequence[str]:
-        return self._registry.names()
+        return self.registry.names()
 
 
 def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str, Any]:

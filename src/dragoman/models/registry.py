@@ -34,7 +34,7 @@ _BUILT_IN = {
     "classifier": "dragoman.models.classifier:ClassifierModel",
 }
 
-_REGISTRY: Registry[TranslationModel] = Registry(
+REGISTRY: Registry[TranslationModel] = Registry(
     GROUP, "dragoman.models.interface:TranslationModel", _BUILT_IN, "family"
 )
 
@@ -53,14 +53,14 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
             KeyError: no family has this name.
         """
         if name in _BUILT_IN:
-            return _REGISTRY.find(name)
-        if name not in _REGISTRY.added():
+            return REGISTRY.find(name)
+        if name not in REGISTRY.added():
             raise KeyError(name)
-        return _checked(name, _REGISTRY.load_added(name))
+        return _checked(name, REGISTRY.load_added(name))
 
     def __iter__(self) -> Iterator[str]:
         """The names of all families, those of this package first."""
-        return iter(_REGISTRY.names())
+        return iter(REGISTRY.names())
 
     def __len__(self) -> int:
         """Number of families."""

@@ -644,7 +644,8 @@ def test_where_a_key_is_needed_the_page_says_so(tmp_path: Path) -> None:
 def test_the_page_shows_every_request_and_asks_for_nothing_elsewhere(
     http: httpx.Client, server: ApiServer
 ) -> None:
-    page = http.get("/v1/docs")
+    page = http.get("/docs", follow_redirects=True)
+    assert page.url.path == "/v1/docs"
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     for name in ("POST /v1/translate", "GET /v1/documents/{identifier}/result", "TranslateBody"):
         assert f"<code>{name}</code>" in page.text

@@ -1,4 +1,4 @@
-"""Commands to use before training: recipes, doctor and cost."""
+"""Commands to use before training: recipes, plugins, doctor and cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.options import config_argument, default_run, json_option, run_option, set_option
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.recipe_library import recipe_names, recipe_summary, recipe_text
 from dragoman.workflows.progress import is_quiet
 from dragoman.workflows.results import print_json
@@ -49,6 +49,35 @@ def recipes(name: str | None, schema: bool) -> None:
     width = max(map(len, names))
     for recipe in names:
         click.echo(f"{recipe:<{width}}  {recipe_summary(recipe)}")
+
+
+@click.command()
+@json_option
+def plugins(as_json: bool) -> None:
+    """List the plug-ins of installed packages, and say which cannot be used.
+
+    Imports each, and names its kind, its package and the version.  Exits with code 2 if one cannot
+    be used; the reason is beside it.
+
+    \b
+    Example:
+      dragoman plugins
+    """
+    from dragoman.core.text_tables import terminal_table
+    from dragoman.workflows.plug_ins import plug_ins
+
+    found = list(plug_ins())
+    broken = sum(bool(one.problem) for one in found)
+    if as_json:
+        print_json({"plugins": [one._asdict() for one in found]})
+    elif found:
+        rows = [(*one[:-1], one.problem or "ok") for one in found]
+        click.echo(terminal_table([("KIND", "NAME", "PACKAGE", "VERSION", ""), *rows], "lllll"))
+    else:
+        click.echo("No installed package adds a plug-in")
+    if broken:
+        problems = "1 plug-in" if broken == 1 else f"{broken} plug-ins"
+        raise ConfigError(f"{problems} cannot be used; see above")
 
 
 @click.command()

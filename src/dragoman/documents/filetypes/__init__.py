@@ -75,7 +75,7 @@ GROUP = "dragoman.documents"
 _BUILT_IN = {
     suffix.removeprefix("."): form for form in DOCUMENT_FORMATS for suffix in form.suffixes
 }
-_REGISTRY: Registry[DocumentFormat] = Registry(
+REGISTRY: Registry[DocumentFormat] = Registry(
     GROUP, "dragoman.documents.document_format:DocumentFormat", _BUILT_IN, "document format"
 )
 
@@ -86,8 +86,20 @@ def document_formats() -> tuple[DocumentFormat, ...]:
     return (*DOCUMENT_FORMATS, *added)
 
 
+def added_format(name: str) -> DocumentFormat:
+    """The format that another package adds by that name.
+
+    Raises:
+        ConfigError: the package is broken, or all its suffixes are of Dragoman's own formats.
+    """
+    loaded = _loaded(name, *installed(GROUP)[name])
+    if isinstance(loaded, ConfigError):
+        raise ConfigError(str(loaded))
+    return loaded
+
+
 def _all_added() -> list[DocumentFormat | ConfigError]:
-    return [_loaded(name, *installed(GROUP)[name]) for name in _REGISTRY.added()]
+    return [_loaded(name, *installed(GROUP)[name]) for name in REGISTRY.added()]
 
 
 def file_suffixes() -> tuple[str, ...]:
@@ -127,7 +139,7 @@ def _loaded(name: str, *_: EntryPoint) -> DocumentFormat | ConfigError:
     It is cached for the entry points that are installed.
     """
     try:
-        form = _REGISTRY.load_added(name)()
+        form = REGISTRY.load_added(name)()
     except ConfigError as error:
         return error
     if not are_suffixes(getattr(form, "suffixes", None)):
@@ -137,7 +149,7 @@ def _loaded(name: str, *_: EntryPoint) -> DocumentFormat | ConfigError:
         )
     if all(_of_suffix(one, DOCUMENT_FORMATS) for one in form.suffixes):
         return ConfigError(
-            f"{GROUP}: {name} of {_REGISTRY.packages(name)} is not used, as Dragoman has a format "
+            f"{GROUP}: {name} of {REGISTRY.packages(name)} is not used, as Dragoman has a format "
             f"for {', '.join(form.suffixes)}; the package must name others"
         )
     return form

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 import dragoman
 from dragoman.core.config import Config
@@ -20,7 +20,7 @@ from dragoman.documents.content import translate_contents
 from dragoman.server.dependencies import Api, Server, time_left
 from dragoman.server.language_names import language_name
 from dragoman.server.v1 import kept_routes
-from dragoman.server.v1.access import PREFIX, StrictRoute, admit, requests_of
+from dragoman.server.v1.access import MANUAL, PREFIX, StrictRoute, admit, requests_of
 from dragoman.server.v1.manual import STYLE, manual_page
 from dragoman.server.v1.requests import DetectBody, StreamBody, TranslateBody
 from dragoman.server.v1.responses import (
@@ -168,6 +168,7 @@ async def languages(request: Request, server: Server) -> Response:
 
 
 _about_itself = APIRouter(prefix=PREFIX, route_class=StrictRoute)
+_habits = APIRouter(include_in_schema=False)
 
 
 @_about_itself.get("/health", response_model=HealthAnswer)
@@ -196,6 +197,12 @@ async def style() -> Response:
     return Response(STYLE, media_type="text/css")
 
 
+@_habits.get("/docs")
+async def docs_of_habit() -> Response:
+    """Lead to the description, from where FastAPI's own would be."""
+    return RedirectResponse(MANUAL.removeprefix("/"))
+
+
 def _refused(error: RefusedError, status: int) -> Response:
     if status in _PATHS:
         error = RefusedError(error.kind, _PATHS[status])
@@ -209,7 +216,7 @@ router = APIRouter(
         code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
     }
 )
-for _part in (_texts, kept_routes.router, _about_itself):
+for _part in (_texts, kept_routes.router, _about_itself, _habits):
     router.include_router(_part)
 
 V1 = Api("v1", (PREFIX,), router, _refused)

@@ -111,7 +111,7 @@ FORMATS: dict[str, Format] = {
 GROUP = "dragoman.formats"
 """Group of the entry points by which other packages add formats."""
 
-_REGISTRY: Registry[Format] = Registry(
+REGISTRY: Registry[Format] = Registry(
     GROUP, "dragoman.text.formats.interface:Format", FORMATS, "format", named=True
 )
 
@@ -131,7 +131,7 @@ def format_named(name: str) -> Format:
     """
     if (form := FORMATS.get(name)) is not None:
         return form
-    if name in _REGISTRY.added():
+    if name in REGISTRY.added():
         loaded = _loaded(name, *installed(GROUP)[name])
         if isinstance(loaded, FormatError):
             raise FormatError(str(loaded))
@@ -178,7 +178,7 @@ def format_of_two(path: Path) -> Format:
 
 def format_names() -> list[str]:
     """Names of all formats, built-in ones first, without loading any package."""
-    return _REGISTRY.names()
+    return REGISTRY.names()
 
 
 def file_formats() -> list[str]:
@@ -197,7 +197,7 @@ def project_formats() -> list[ProjectFolder]:
 
 
 def _all_added() -> Iterator[Format | FormatError]:
-    return (_loaded(name, *installed(GROUP)[name]) for name in _REGISTRY.added())
+    return (_loaded(name, *installed(GROUP)[name]) for name in REGISTRY.added())
 
 
 @cache
@@ -207,7 +207,7 @@ def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
     It is cached for the entry points that are installed.
     """
     try:
-        form = _REGISTRY.load_added(name)()
+        form = REGISTRY.load_added(name)()
     except ConfigError as error:
         return FormatError(str(error))
     except TypeError as error:  # a method is missing

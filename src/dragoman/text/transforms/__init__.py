@@ -59,7 +59,9 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "inject_tags": InjectTagsConfig,
 }
 
-Transform = Annotated[TransformConfig, Kinds(GROUP, TransformConfig, _BUILT_IN)]
+KINDS = Kinds(GROUP, TransformConfig, _BUILT_IN)
+
+Transform = Annotated[TransformConfig, KINDS]
 """Any transform, identified by its key ``kind``."""
 
 _WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}

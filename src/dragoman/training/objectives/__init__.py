@@ -44,5 +44,7 @@ BUILT_IN: dict[str, type[ObjectiveConfig]] = {
     "expected_risk": ExpectedRiskConfig,
 }
 
-AnyObjective = Annotated[ObjectiveConfig, Kinds(GROUP, ObjectiveConfig, BUILT_IN, "cross_entropy")]
+KINDS = Kinds(GROUP, ObjectiveConfig, BUILT_IN, "cross_entropy")
+
+AnyObjective = Annotated[ObjectiveConfig, KINDS]
 """The section ``training.objective``; its key ``kind`` selects the class."""

@@ -23,5 +23,7 @@ _BUILT_IN: dict[str, type[OptimizerConfig]] = {
     "muon": MuonConfig,
 }
 
-AnyOptimizer = Annotated[OptimizerConfig, Kinds(GROUP, OptimizerConfig, _BUILT_IN, "adam")]
+KINDS = Kinds(GROUP, OptimizerConfig, _BUILT_IN, "adam")
+
+AnyOptimizer = Annotated[OptimizerConfig, KINDS]
 """The section ``training.optimizer``; its key ``kind`` selects the class."""
