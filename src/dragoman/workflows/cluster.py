@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-import dragoman
 from dragoman.core.errors import ConfigError, DragomanError, MissingExtraError, WorkerError
+from dragoman.core.version import __version__
 
 _REPEATS = 8
 """Maximum repetitions of a task whose worker or machine was lost."""
@@ -59,10 +59,10 @@ class _Outcome:
 
 
 def _carry_out(work: Callable[[Any], Any], item: Any, version: str, folder: str) -> _Outcome:
-    if dragoman.__version__ != version:
+    if __version__ != version:
         return _Outcome(
             error=ConfigError(
-                f"a machine of the cluster has Dragoman {dragoman.__version__}, this one "
+                f"a machine of the cluster has Dragoman {__version__}, this one "
                 f"{version}; install the same version on all"
             )
         )
@@ -110,7 +110,7 @@ class RayRunner:
         try:
             while True:
                 for item in islice(waiting, max(0, _AHEAD * _cores() - len(pending))):
-                    task = self._task.remote(shared, item, dragoman.__version__, os.getcwd())
+                    task = self._task.remote(shared, item, __version__, os.getcwd())
                     pending[task] = item
                 if not pending:
                     return

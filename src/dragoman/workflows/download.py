@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-import dragoman
 from dragoman.core.errors import DownloadError, SavedError
 from dragoman.core.files import content_digest, durable_replace, make_directory, storage_errors
 from dragoman.core.locks import lock
+from dragoman.core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,7 +202,7 @@ def _opened(origin: _Origin, start: int, note: Path) -> Iterator[http.client.HTT
     If the file has changed since its start was downloaded, according to ``note``, the response is
     the whole file.
     """
-    headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
+    headers = {"User-Agent": f"dragoman/{__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
         if note.is_file() and (version := note.read_text("latin-1")):

@@ -19,7 +19,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dragoman
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
 from dragoman.core.files import durable_replace, make_directory, storage_errors
 from dragoman.core.wording import named
@@ -206,7 +205,7 @@ def _make_index(path: Path) -> None:
     with storage_errors(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made, empty = Path(folder, "index"), Path(folder, "empty")
         empty.mkdir()
-        package = str(Path(dragoman.__file__).parents[1])
+        package = str(Path(__file__).parents[3])
         above = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH", ""))))
         done = subprocess.run(
             [sys.executable, "-m", "dragoman.workflows.corpora.mtdata_export", str(made)],

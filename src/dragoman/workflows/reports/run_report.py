@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import dragoman
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_write, read_json
+from dragoman.core.version import __version__
 from dragoman.data.prepare import REPORT
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
@@ -98,7 +98,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         REPORT_FILE,
         config=config,
         settings=list(flatten(config.model_dump(mode="json"))),
-        version=dragoman.__version__,
+        version=__version__,
         run=run,
         usage=usage(run, read_config(run / MODEL_DIRECTORY / CONFIG_FILE)),
         facts=_facts(models, progress),
