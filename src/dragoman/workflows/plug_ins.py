@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dragoman.core.errors import DragomanError
 from dragoman.core.plugins import Registry, installed, package_of
-from dragoman.text.formats import instead
+from dragoman.text.formats.interface import instead
 
 _PREFIX = "dragoman."
 
