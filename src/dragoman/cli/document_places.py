@@ -13,6 +13,8 @@ from dragoman.cli.option_types import STREAM
 from dragoman.cli.options import check_no_input, is_directory
 from dragoman.core.errors import ConfigError, DataError, DragomanError
 
+_REVIEW = ".xlf"
+"""Suffix of translations for review."""
 _REMEDY = "replace it with --force, or name another --output"
 
 
@@ -21,6 +23,7 @@ class DocumentPlaces:
 
     Args:
         form: of ``--format``.
+        is_review: whether the translations are written as XLIFF.
         read: other input files, which must also stay unchanged.
     """
 
@@ -32,8 +35,10 @@ class DocumentPlaces:
         read: Sequence[Path] = (),
         *,
         replaces: bool,
+        is_review: bool = False,
     ) -> None:
         self.documents, self._read, self._replaces = documents, read, replaces
+        self.is_review = is_review
         self._output = path = None if output is None else Path(output)
         self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
         self._suffix = None if form is None else "." + form.lower().removeprefix(".")
@@ -69,7 +74,7 @@ class DocumentPlaces:
         if self.writes_stream:
             return STREAM
         path = Path(self.name(document))
-        name = f"{path.stem}.{target}{path.suffix}"
+        name = f"{path.stem}.{target}{path.suffix}{_REVIEW if self.is_review else ''}"
         if self._output is None:
             return document.with_name(name)
         if self._fills_directory:
@@ -106,12 +111,20 @@ class DocumentPlaces:
             raise DataError(f"{named_document(document)}: {error}") from error
         if document != STREAM and not document.exists():
             raise DataError(f"{document}: no such file")
+        suffixes = form.suffixes
+        if self.is_review:
+            if _REVIEW in suffixes:
+                raise ConfigError(
+                    f"{named_document(document)}: this is XLIFF; leave out --to-format"
+                )
+            suffixes = (_REVIEW, ".xliff")
         if output == STREAM:
             return
-        if output.suffix.lower() not in form.suffixes and output.suffix:
+        if output.suffix.lower() not in suffixes and output.suffix:
+            said = "with --to-format xliff" if self.is_review else f"of a {suffixes[0]} file"
             raise ConfigError(
-                f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
-                "change the suffix"
+                f"--output {output}: the translation {said} is a {suffixes[0]} file"
+                f"{'' if self.is_review else ', too'}; change the suffix"
             )
         if output.is_file() and not self._replaces:
             raise ConfigError(f"{output}: exists already; {_REMEDY}")

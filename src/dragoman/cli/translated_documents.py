@@ -241,7 +241,9 @@ async def _translated(
         refused = places.check(system.target_language)
         if len(refused) == len(places.documents):
             return [], refused
-    options = ServiceOptions(pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False)
+    options = ServiceOptions(
+        pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=places.is_review
+    )
     if splitter is not None:
         options = replace(options, splitter=splitter)
     async with await ModelService.open([system], options) as service:
@@ -284,7 +286,9 @@ async def _translate_one(
     system: TranslationSystem,
     languages: tuple[str, str | None],
 ) -> _Done:
+    from dragoman.documents.document_format import FileLanguages
     from dragoman.documents.file_translation import translate_file
+    from dragoman.documents.review.review_files import review_file
     from dragoman.translation.service.interface import RefusedError, TextRequest
 
     begin = time.monotonic()
@@ -309,7 +313,7 @@ async def _translate_one(
             file = await translate_file(
                 service,
                 places.name(document),
-                places.read(document),
+                content := places.read(document),
                 TextRequest("", target=target, source=system.source_language),
                 progress=progress,
                 likely_source=likely,
@@ -320,7 +324,10 @@ async def _translate_one(
             raise _explained(document, error) from error
     _warn_of_flaws(document, file.flaws)
     output = places.output(document, target)
-    if places.is_written(file.texts):
+    if places.is_review:
+        languages = FileLanguages(system.source_language, target)
+        places.write(output, review_file(places.name(document), content, file, languages))
+    elif places.is_written(file.texts):
         places.write(output, file.content)
     seconds = time.monotonic() - begin
     if output != STREAM:

@@ -97,11 +97,19 @@ def document_places(
     """The documents of a command line: files, or with ``--tree`` those of a project."""
     if (tree := options["tree"]) is None:
         form = options["document_format"]
-        return DocumentPlaces(documents, output, form, read, replaces=options["force"])
-    if documents or output is not None or options["document_format"] or options["force"]:
+        return DocumentPlaces(
+            documents,
+            output,
+            form,
+            read,
+            replaces=options["force"],
+            is_review=options["to_format"] is not None,
+        )
+    given = [options[name] for name in ("document_format", "to_format", "force")]
+    if documents or output is not None or any(given):
         raise click.UsageError(
             "--tree translates the files of a project into files of this project; leave out FILE, "
-            "--output, --format and --force"
+            "--output, --format, --to-format and --force"
         )
     return TreePlaces(tree, _tree_languages(system), read)
 

@@ -70,6 +70,17 @@ class _Refusal(NamedTuple):
 _Answer = TranslatedText | _Refusal
 
 
+class Draft(NamedTuple):
+    """A text of a file with its translation, before anyone has reviewed it."""
+
+    answer: TranslatedText | None
+    """None: it has no translation."""
+    written: str
+    """With its marks, as the file has it."""
+    reason: str
+    """Why the text stays as it is; empty: it does not."""
+
+
 @dataclass(frozen=True)
 class TranslatedFile:
     """A translated file."""
@@ -88,6 +99,8 @@ class TranslatedFile:
     """Sentences whose translations someone should look at, in the order of the file."""
     untranslated: tuple[Untranslated, ...] = ()
     """Texts that stayed as they are, in the order in which they were found."""
+    drafts: tuple[Draft, ...] = ()
+    """For each text that the file has."""
 
 
 Untranslatable = Callable[[str, str], object]
@@ -156,13 +169,23 @@ async def translate_file(
         progress(len(answers), len(requests))
     path = PurePosixPath(name.replace("\\", "/"))
     answers = await aside(len(content), lambda: list(map(_unless_empty, document.texts, answers)))
-    again = partial(_read_again, form, request)
-    written = await aside(len(content), lambda: _written(content, document, answers, again))
+    again = partial(read_again, form, FileLanguages(request.source, request.target))
+    translations = await aside(len(content), lambda: _placed(document, answers))
+    gone = [at for at, one in enumerate(answers) if isinstance(one, _Refusal)]
+    written = await aside(
+        len(content),
+        lambda: (
+            checked(document, translations, again, gone)
+            if translations
+            else CheckedFile(content, [])
+        ),
+    )
     for text, reason in document.refused:
         report(text, reason)
-    for at in written.left:
-        one = answers[at]
-        report(document.texts[at].text, one.reason if isinstance(one, _Refusal) else CHANGED)
+    drafts = _drafts(answers, translations, written.left)
+    for text, draft in zip(document.texts, drafts, strict=True):
+        if draft.reason:
+            report(text.text, draft.reason)
     best = next((answer for answer in answers if isinstance(answer, TranslatedText)), None)
     return TranslatedFile(
         name=f"{path.stem}.{best.target if best else request.target}{path.suffix}",
@@ -173,15 +196,16 @@ async def translate_file(
         texts=len(requests),
         flaws=tuple(_flaws(document.texts, answers)) if answers else (),
         untranslated=tuple(left),
+        drafts=tuple(drafts),
     )
 
 
-def _read_again(form: DocumentFormat, request: TextRequest, content: bytes) -> OpenDocument:
+def read_again(form: DocumentFormat, languages: FileLanguages, content: bytes) -> OpenDocument:
     """A translated document, which may say now that it is in the target language."""
     try:
-        return form.read(content, FileLanguages(request.source, request.target))
+        return form.read(content, languages)
     except DataError:
-        return form.read(content, FileLanguages(None, request.target))
+        return form.read(content, FileLanguages(None, languages.target))
 
 
 def _format(name: str) -> DocumentFormat:
@@ -207,22 +231,27 @@ async def _requests_of(
     return requests, requests[0].source or "" if requests else request.source or ""
 
 
-def _written(
-    content: bytes,
-    document: OpenDocument,
-    answers: Sequence[_Answer],
-    read: Callable[[bytes], OpenDocument],
-) -> CheckedFile:
-    if not answers:
-        return CheckedFile(content, [])
-    translations = [
+def _placed(document: OpenDocument, answers: Sequence[_Answer]) -> list[str]:
+    """The translations of all texts with their marks."""
+    return [
         unchanged(text, document.escape)
         if isinstance(one, _Refusal)
         else place_marks(text, one, document.escape)
         for text, one in zip(document.texts, answers, strict=True)
     ]
-    left = [at for at, one in enumerate(answers) if isinstance(one, _Refusal)]
-    return checked(document, translations, read, left)
+
+
+def _drafts(
+    answers: Sequence[_Answer], translations: Sequence[str], left: Sequence[int]
+) -> list[Draft]:
+    """Translations, those of the texts in ``left`` with the reason why these stay."""
+    reasons = dict.fromkeys(left, CHANGED)
+    return [
+        Draft(None, written, answer.reason)
+        if isinstance(answer, _Refusal)
+        else Draft(answer, written, reasons.get(at, ""))
+        for at, (answer, written) in enumerate(zip(answers, translations, strict=True))
+    ]
 
 
 def _unless_empty(text: MarkedText, answer: _Answer) -> _Answer:

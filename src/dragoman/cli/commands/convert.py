@@ -9,7 +9,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.option_types import PATH
-from dragoman.cli.options import json_option
+from dragoman.cli.options import json_option, refuse_options
+from dragoman.cli.reviewed_documents import holds_document, write_reviewed
 from dragoman.core.claims import new_outputs
 from dragoman.core.errors import ConfigError, DataError
 
@@ -52,12 +53,16 @@ def convert(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Convert the pairs of INPUT to the format of OUTPUT: TSV, JSONL or two plain files.
+    """Convert the pairs of INPUT to the format of OUTPUT, or a reviewed file to its document.
 
     INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF), two plain files,
-    source first, or the folder of a project; OUTPUT is one file or two plain ones.  All pairs are
-    written unchanged and in order, empty ones too.  The suffix .gz, .xz or .zst compresses OUTPUT.
+    source first, or the folder of a project; OUTPUT is one file, TSV or JSONL, or two plain ones.
+    All pairs are written unchanged and in order, empty ones too.  The suffix .gz, .xz or .zst
+    compresses OUTPUT.
     Existing files are never replaced.
+
+    An INPUT of 'dragoman translate --to-format xliff' whose document has the suffix of OUTPUT gives
+    this document, translated as the reviewers have left it.
 
     \b
     Examples:
@@ -66,6 +71,7 @@ def convert(
       dragoman convert train.jsonl.zst train.en train.de --source translation.en \\
         --target translation.de
       dragoman convert de.po de.tsv.gz --names en de
+      dragoman convert report.de.md.xlf report.de.md
       dragoman convert de.po corrections.tsv --changed-from de-by-machine.po
     """
     from dragoman.workflows.material import Choice
@@ -73,6 +79,11 @@ def convert(
     from dragoman.workflows.progress import tell
     from dragoman.workflows.results import print_json
 
+    if output_format is None and holds_document(paths):
+        given = choices | {"names": names, "before": before}
+        refuse_options(given, given, "{option} is for pairs, not for a document; leave it out")
+        write_reviewed(*paths, as_json=as_json)
+        return
     form, outputs = _outputs(paths, output_format)
     if names and not form.names_sides:
         raise ConfigError(f"--names: a {form.name} file has no names for its sides; leave it out")

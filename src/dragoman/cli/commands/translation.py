@@ -65,6 +65,9 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
         for documents, a file beside each]
     --format SUFFIX as document_format
         For documents: format of FILE, such as md, whatever its suffix; needed for standard input.
+    --to-format FORMAT
+        For documents: write the translation as XLIFF, for review in a tool of translators;
+        'dragoman convert' makes the document of the reviewed file.
     --force
         For documents: replace existing translations.
     --splitter: SPLITTER
@@ -74,6 +77,7 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
         language of --to; translations that are there stay.
     """,
     place={"type": PATH_AS_TYPED},
+    to_format={"type": click.Choice(["xliff"])},
 )
 @search_options
 @output_options
@@ -124,6 +128,7 @@ def translate(
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/demo README.md film.srt
       dragoman translate runs/many --to de manual.md --output manual-german.md
+      dragoman translate runs/demo manual.md --to-format xliff
       dragoman translate runs/many --tree locale/ --from en --to fr
       dragoman translate runs/many --to de < input.txt
       dragoman translate runs/many --from de --via en --to fr < input.txt
@@ -149,7 +154,7 @@ def translate(
         translate_documents(models, documents, place, options, as_json=as_json)
         return
     problem = "{option} is for documents; name a FILE to translate"
-    refuse_options(("document_format", "force", "splitter"), options, problem)
+    refuse_options(("document_format", "to_format", "force", "splitter"), options, problem)
     warn_of_documents(inputs)
     output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():

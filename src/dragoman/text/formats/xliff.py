@@ -30,6 +30,8 @@ UNDONE = ("new", "needs-translation")
 """States of a target (1.2) that is not a translation."""
 UNREVIEWED = "needs-review-translation"
 """The state of a target (1.2) that was made by a program."""
+BY_MACHINE = "leveraged-mt"
+"""The qualifier of the state of a target (1.2) that nobody has looked at yet."""
 _UNDONE_2 = "initial"
 _UNITS = ("trans-unit", "unit")
 _HEADS = ("xliff", "file")
@@ -44,9 +46,9 @@ class Xliff(BilingualFormat):
 
     Targets are skipped if they are missing or empty, or if their state is not translated (``new``,
     ``needs-translation``, ``initial``) or, unless asked for, not reviewed
-    (``needs-review-translation``, like fuzzy messages of PO).  Inline codes are dropped without
-    joining words, except for placeholders, which are text, and line breaks. The content of ``g``,
-    ``pc`` and ``mrk`` is text.  A document type is refused.
+    (``needs-review-translation``, or ``leveraged-mt`` and not approved, like fuzzy messages of PO).
+    Inline codes are dropped without joining words, except for placeholders, which are text, and
+    line breaks. The content of ``g``, ``pc`` and ``mrk`` is text.  A document type is refused.
     """
 
     name = "xliff"
@@ -105,7 +107,9 @@ def _translated(unit: Element) -> Iterator[tuple[str, str, bool]]:
         for pair in _aligned(unit, sources[0], targets[0]):
             source, target = (_text(one, is_kept=is_kept) for one in pair)
             if source.strip() and target.strip():
-                yield source, target, state == UNREVIEWED
+                is_new = targets[0].get("state-qualifier") == BY_MACHINE
+                is_new = is_new and unit.get("approved") != "yes"
+                yield source, target, state == UNREVIEWED or is_new
 
 
 def _aligned(unit: Element, source: Element, target: Element) -> list[tuple[Element, Element]]:
