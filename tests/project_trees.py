@@ -120,6 +120,10 @@ def layouts() -> dict[str, dict[str, str]]:
             "Properties/Resources.resx": resx(english),
             "Properties/Resources.de.resx": resx(german),
         },
+        "fluent-files": {
+            "locales/en/main.ftl": java(english),
+            "locales/de/main.ftl": java(german),
+        },
         "xcstrings-files": {"App/Localizable.xcstrings": catalogue_of_xcode},
         "xliff-files": {
             "i18n/messages.de.xlf": "<xliff version='1.2'><file source-language='en'><body>"

@@ -64,6 +64,7 @@ _TEXTS: Mapping[str, str] = {
     "a.strings": '/* one */\n"a" = "One hundred euros";\n"b" = "Two %@ hours";\n',
     "a.xcstrings": '{"sourceLanguage": "en", "strings": {"One hundred euros": {}}}\n',
     "a.resx": '<root><data name="a"><value>One hundred {0} euros</value></data></root>\n',
+    "a.ftl": "a = One hundred { $n } euros\n",
     "a.ts": "<TS><message><source>One hundred %1 euros</source></message></TS>\n",
     "a.properties": "# one\na = One hundred euros\nb : Two {0} hours, it''s \\\n    three\n",
     "a.stringsdict": (

@@ -27,6 +27,7 @@ WRITTEN = {
     "apple-files": "App/fr.lproj/Main.strings",
     "resx-files": "Properties/Resources.fr.resx",
     "properties-files": "src/main/resources/messages_fr.properties",
+    "fluent-files": "locales/fr/main.ftl",
 }
 
 
@@ -91,6 +92,7 @@ def test_the_missing_language_goes_where_the_project_keeps_it(
         ("android-files", "<resources><string name='k1'>Enregistrer</string></resources>"),
         ("apple-files", '"k1" = "Enregistrer";'),
         ("resx-files", "<root><data name='k1'><value>Enregistrer</value></data></root>"),
+        ("fluent-files", "k1 = Enregistrer\n"),
         ("properties-files", "k1 : Enregistrer\nk2=\n"),
         ("po-files", catalogue({"Save file": "Enregistrer", "Open": "", "Close": ""})),
     ],

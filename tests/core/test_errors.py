@@ -41,7 +41,7 @@ def test_hints_name_packages_of_an_extra_and_never_the_extra() -> None:
     reports, engines = {"matplotlib", "jinja2"}, {"ctranslate2"}
     trackers = {"tensorboard", "wandb", "mlflow-skinny"}
     servers = {"alembic", "httpx", "psycopg[binary]", "sentencex", "sqlalchemy"}
-    documents = {"babel", "markdown-it-py"}
+    documents = {"babel", "fluent.syntax", "markdown-it-py"}
     exchange = {"onnx", "onnxruntime", "protobuf", "sacremoses", "transformers>=5"}
     others = {"huggingface-hub", "mtdata", "pyarrow", "rapidfuzz"}
     assert named == reports | trackers | engines | servers | documents | exchange | others

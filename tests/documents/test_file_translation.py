@@ -272,6 +272,7 @@ ONE_TEXT: dict[str, str | bytes] = {
     "a.strings": '"a" = "Copy it";\n',
     "a.xcstrings": '{"sourceLanguage": "en", "strings": {"Copy it": {}}}',
     "a.resx": '<root><data name="a"><value>Copy it</value></data></root>',
+    "a.ftl": "a = Copy it\n",
     "a.ts": "<TS language='de'><message><source>Copy it</source></message></TS>",
     "a.csv": "en,de\nCopy it,\n",
     "a.properties": "a = Copy it\n",

@@ -200,6 +200,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         words="= : # ! \\u00e9 \\ \\\n {0} '' '{'",
         bombs=(within("a = ", "\n"), within("", "")),
     ),
+    "fluent": lambda: _kind(
+        "texts.ftl",
+        words="= { } -> * [one] [other] $n -brand . # \n NUMBER( ) \" 'x'",
+        bombs=(within("a = ", "\n"), [b"a = " + b"{" * 20_000, b"a = b\n" * 5_000]),
+    ),
     "docx": lambda: _zip_kind("a.docx", _DOCX, "word/document.xml", "w:r"),
     "odt": lambda: _zip_kind("a.odt", _ODT, "content.xml", "text:span"),
     "pptx": lambda: _zip_kind("a.pptx", _PPTX, "slide1.xml", "a:r"),

@@ -18,6 +18,7 @@ from dragoman.documents.filetypes import document_format
 from dragoman.documents.filetypes.spliced_document import SplicedDocument
 from dragoman.text.string_files.android_entries import android_entries
 from dragoman.text.string_files.apple_entries import apple_entries, apple_plural_entries
+from dragoman.text.string_files.fluent_entries import fluent_entries
 from dragoman.text.string_files.json_entries import json_entries
 from dragoman.text.string_files.keyed_string import KeyedString
 from dragoman.text.string_files.properties_entries import properties_entries
@@ -146,6 +147,7 @@ def test_text_of_android(text: str) -> None:
             "<root><data name='a'><value>It &lt;is&gt;\n new</value></data>"
             "<data name='b' type='x'><value>no</value></data></root>",
         ),
+        ("a.ftl", fluent_entries, "a = It is { $n }\n-b = One day\n    .c = no\n"),
         ("a.strings", apple_entries, '"a" = "Say \\"hello\\" now\\n";'),
     ],
 )
@@ -168,6 +170,7 @@ def test_strings_are_those_that_documents_translate(name: str, reader: Reader, t
         (properties_entries, "a = b\nc = \\u00g0", r"line 2: \\u without four"),
         (properties_entries, "a = b\n\\ud83d = c", "line 2: half of a surrogate pair"),
         (resx_entries, "<root>\n<a></root>", "line 2"),
+        (fluent_entries, "a = b\nc", "line 2: Expected token"),
         (resx_entries, "<resources/>", "begins with <resources>"),
         (resx_entries, '<!DOCTYPE r [<!ENTITY a "b">]><root/>', "entities"),
         (resx_entries, '<?xml version="1.0" encoding="x-no"?><root/>', "encoding"),

@@ -18,6 +18,7 @@ from dragoman.documents.document_format import DocumentFormat, FileLanguages, Op
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.csv_files import CsvFile
+from dragoman.documents.filetypes.fluent_files import FluentFile
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
@@ -64,6 +65,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     XcstringsFile(),
     PropertiesFile(),
     ResxFile(),
+    FluentFile(),
     QtFile(),
     CsvFile(),
 )

@@ -41,6 +41,7 @@ from dragoman.text.formats.projects.project_folder import ProjectFolder
 from dragoman.text.formats.projects.string_projects import (
     AndroidProject,
     AppleProject,
+    FluentProject,
     JsonProject,
     PlainProject,
     PropertiesProject,
@@ -96,6 +97,7 @@ FORMATS: dict[str, Format] = {
         AppleProject(),
         PropertiesProject(),
         ResxProject(),
+        FluentProject(),
         XcstringsProject(),
         XliffProject(),
         QtProject(),

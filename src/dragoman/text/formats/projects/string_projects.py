@@ -174,6 +174,22 @@ class PropertiesProject(KeyedFiles):
         return super().spelt(language, spelt or ["_"])
 
 
+def _fluent_entries(content: bytes) -> list[KeyedString]:
+    # Here, because --help lists the formats, and must not wait for the parser.
+    from dragoman.text.string_files.fluent_entries import fluent_entries
+
+    return fluent_entries(content)
+
+
+class FluentProject(KeyedFiles):
+    """Strings of programs that use Mozilla's Fluent."""
+
+    name = "fluent-files"
+    title = "Fluent files"
+    examples = "locales/LANGUAGE/*.ftl, LANGUAGE.ftl"
+    readers: ClassVar = {".ftl": _fluent_entries}
+
+
 class ResxProject(KeyedFiles):
     """Resources of .NET programs."""
 
