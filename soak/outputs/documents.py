@@ -31,6 +31,9 @@ _TEXTS: Mapping[str, str] = {
     "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nOne hundred\n<i>euros</i>\n\n2\n00:00:03,000 --> "
     "00:00:04,000\n- Two hours.\n- Three hours.\n",
     "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>One hundred euros\n\nNOTE one\n",
+    "a.ass": (
+        "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,One {\\i1}hundred{\\i0}\\Neuros\n"
+    ),
     "a.po": (
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: de\\n"\n'
         '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#: a.c:1\nmsgid "Three hundred euros"\n'

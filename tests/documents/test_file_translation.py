@@ -258,6 +258,7 @@ ONE_TEXT: dict[str, str | bytes] = {
     "a.mdx": "# Copy <b>it</b>\n",
     "a.srt": "1\n00:00:01,000 --> 00:00:02,000\n<i>Copy\nit</i>\n",
     "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nCopy &amp; it\n",
+    "a.ass": "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,Copy {\\i1}it{\\i0}\n",
     "a.docx": docx(f"<w:p>{run('Copy ')}{run('it', '<w:b/>')}</w:p>"),
     "a.odt": odt("<text:p>Copy it</text:p>"),
     "a.pptx": pptx("<a:r><a:t>Copy it</a:t></a:r>"),

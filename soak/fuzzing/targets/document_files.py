@@ -129,6 +129,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         words="--> <v <c.a> NOTE STYLE REGION",
         bombs=(within(f"WEBVTT\n\n{_CUE}", "\n"), within("WEBVTT", "")),
     ),
+    "ass": lambda: _kind(
+        "film.ass",
+        words="[Events] Format: Dialogue: , {\\i1} {\\i0} {\\p1} \\N \\h { }",
+        bombs=(within("[Events]\nDialogue: 0,0,0,D,,0,0,0,,", "\n"), within("[Events]", "")),
+    ),
     "po-file": lambda: _kind(
         "catalogue.po",
         words='msgid msgstr msgstr[9] msgid_plural "" #, nplurals=999999; plural=(n==1)',

@@ -41,9 +41,9 @@ def marked(line):
     return mark_pieces(pieces, collapses=False) or line
 
 class AssFile(DocumentFormat):
-    name = "SubStation Alpha"
+    name = "Events"
     family = "subtitles"
-    suffixes = (".ass",)
+    suffixes = (".evt",)
     media_type = "text/x-ssa"
 
     def read(self, content, languages):
@@ -89,20 +89,18 @@ SUBTITLES = (
 def test_a_format_of_another_package_is_translated(tmp_path: Path) -> None:
     entries = {"ass": "documents_outside:AssFile"}
     with installed_package(tmp_path, "documents_outside", OUTSIDERS, GROUP, entries):
-        assert [one.name for one in document_formats()[len(DOCUMENT_FORMATS) :]] == [
-            "SubStation Alpha"
-        ]
-        assert file_suffixes()[-1] == ".ass"
+        assert [one.name for one in document_formats()[len(DOCUMENT_FORMATS) :]] == ["Events"]
+        assert file_suffixes()[-1] == ".evt"
         request = TextRequest("", "de", "en")
         found = asyncio.run(
-            translate_file(EchoService(), "doors.ASS", SUBTITLES.encode("utf-16"), request)
+            translate_file(EchoService(), "doors.EVT", SUBTITLES.encode("utf-16"), request)
         )
-    assert (found.name, found.media_type) == ("doors.de.ASS", "text/x-ssa")
+    assert (found.name, found.media_type) == ("doors.de.EVT", "text/x-ssa")
     translated = r",,A {\i1}RED{\i0} DOOR, 1 < 2\NOPEN ITde"
     before, _, _ = SUBTITLES.rpartition(",,")
     assert found.content.decode("utf-16") == f"{before}{translated}\r\n"
-    with pytest.raises(DataError, match=r"'\.ass' are not translated"):
-        document_format("doors.ass")
+    with pytest.raises(DataError, match=r"'\.evt' are not translated"):
+        document_format("doors.evt")
 
 
 def test_ours_come_first_and_broken_formats_of_other_packages_harm_no_others(
@@ -111,7 +109,7 @@ def test_ours_come_first_and_broken_formats_of_other_packages_harm_no_others(
     names = {"AssFile", "OtherText", "Careless", "Empty", "Missing"}
     entries = {name.lower(): f"documents_half_broken:{name}" for name in names}
     with installed_package(tmp_path, "documents_half_broken", OUTSIDERS, GROUP, entries):
-        assert document_format("a.ass").name == "SubStation Alpha"
+        assert document_format("a.evt").name == "Events"
         assert document_format("a.txt") is DOCUMENT_FORMATS[0]
         assert document_format("a.lines").suffixes == (".txt", ".lines")
         with pytest.raises(DataError) as error:

@@ -233,7 +233,7 @@ def test_formats_are_named_by_kind(page: Page, site: Site) -> None:
     files(page)
     help_text = page.locator("#file-help").inner_text()
     assert help_text.startswith("Plain text, HTML, Word, ")
-    assert "; subtitles: SubRip, WebVTT; translation files: PO, " in help_text
+    assert "; subtitles: SubRip, WebVTT, SubStation Alpha; translation files: PO, " in help_text
     assert help_text.endswith("; up to 10 MB each.")
     assert ".docx" not in help_text
 

@@ -30,9 +30,10 @@ from dragoman.text.character_encoding import CharacterEncoding, decode
 COLUMNS = 42
 """Of a line.  Wide characters, as in Chinese, take two."""
 
-SubtitleKind = Literal["SubRip", "WebVTT"]
+SubtitleKind = Literal["SubRip", "WebVTT", "SubStation Alpha"]
+TagKind = Literal["open", "close", "point"]
 
-_LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")
+LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")
 _TIME = re.compile(r"\s*-?\d+\s*:[\d\s:.,-]*-->\s*-?\d+\s*:")
 _TAG = re.compile(
     r"<rt(?:\.[^<>]*)?>[^<]*(?:</rt>|(?=</ruby>))"  # how the word in front of it is read
@@ -132,13 +133,20 @@ class SubtitleDocument(EncodedDocument):
         DataError: the file has none.
     """
 
+    tag: ClassVar[re.Pattern[str]] = _TAG
+    """What stays within a line, whose ``name``, if any, is that of an element."""
+
     def __init__(self, text: str, encoding: CharacterEncoding, kind: SubtitleKind) -> None:
         super().__init__(encoding, is_markup=False)
         self._is_webvtt = kind == "WebVTT"
         self._texts: list[MarkedText] = []
         self._parts: list[str | _Cue] = []
         self._tags: list[str] = []
-        lines = [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
+        self.read(text, kind)
+
+    def read(self, text: str, kind: SubtitleKind) -> None:
+        """Divide a file into cues and what stays."""
+        lines = [(found[1], found[2]) for found in LINE.finditer(text) if found[0]]
         if kind == "WebVTT" and not re.match(r"WEBVTT(?:\s|$)", text):
             raise DataError("not WebVTT at line 1: it does not begin with WEBVTT")
         timed = [number for number, (line, _) in enumerate(lines) if _TIME.match(line)]
@@ -146,9 +154,9 @@ class SubtitleDocument(EncodedDocument):
             raise DataError(
                 "not SubRip: it has no line of times, such as 00:00:01,000 --> 00:00:02,500"
             )
-        self._keep(lines[: timed[0]] if timed else lines)
+        self.keep(lines[: timed[0]] if timed else lines)
         for number, following in pairwise([*timed, len(lines)]):
-            self._keep(lines[number : number + 1])
+            self.keep(lines[number : number + 1])
             self._add_blocks(lines[number + 1 : following], is_last=following == len(lines))
 
     @property
@@ -163,7 +171,8 @@ class SubtitleDocument(EncodedDocument):
             for part in self._parts
         )
 
-    def _keep(self, lines: Sequence[_Line]) -> None:
+    def keep(self, lines: Sequence[_Line]) -> None:
+        """Write lines as they are."""
         self._parts += [line + newline for line, newline in lines]
 
     def _add_blocks(self, lines: Sequence[_Line], *, is_last: bool) -> None:
@@ -175,10 +184,10 @@ class SubtitleDocument(EncodedDocument):
         for is_blank, group in groupby(lines[:end], key=lambda one: not one[0].strip()):
             block = list(group)
             if is_blank or (self._is_webvtt and _BLOCKS.match(block[0][0])):
-                self._keep(block)
+                self.keep(block)
             else:
-                self._add_cue(block)
-        self._keep(lines[end:])
+                self.add_cue(block)
+        self.keep(lines[end:])
 
     def _name_of_cue(self, lines: Sequence[_Line]) -> int:
         """How many lines in front of a time say which cue it is: one, or none."""
@@ -186,24 +195,25 @@ class SubtitleDocument(EncodedDocument):
         is_alone = len(lines) > 1 and not lines[-2][0].strip()
         return int(last.isdigit() or (self._is_webvtt and is_alone and bool(last)))
 
-    def _add_cue(self, lines: Sequence[_Line]) -> None:
+    def add_cue(self, lines: Sequence[_Line]) -> None:
+        """Translate the lines of a cue."""
         count = len(self._texts)
         if any(RESERVED.search(line) for line, _ in lines):
-            self._keep(lines)
+            self.keep(lines)
             return
         utterances = tuple(self._utterances([line for line, _ in lines]))
         if len(self._texts) == count:
-            self._keep(lines)  # nothing to translate
+            self.keep(lines)  # nothing to translate
             return
         shown = [part for line, _ in lines for part in _PARTING.split(line)[::2]]
-        columns = max(display_width(_TAG.sub("", part)) for part in shown)
+        columns = max(display_width(self.tag.sub("", part)) for part in shown)
         newline = next((newline for _, newline in lines if newline), "\n")
         source = "".join(map("".join, lines)).removesuffix(lines[-1][1])
         self._parts += [_Cue(utterances, newline, max(COLUMNS, columns), source), lines[-1][1]]
 
     def _utterances(self, lines: Sequence[str]) -> Iterator[_Utterance]:
         """The words of one speaker after the other.  Other lines are joined."""
-        bare = [_TAG.sub("", line) for line in lines]
+        bare = [self.tag.sub("", line) for line in lines]
         parts: list[tuple[str | None, list[str]]] = []
         for line, starts in zip(lines, _starts(lines, bare), strict=True):
             first, *others = _PARTING.split(line)
@@ -228,12 +238,20 @@ class SubtitleDocument(EncodedDocument):
 
     def _pieces(self, line: str) -> Iterator[MarkupPiece]:
         end = 0
-        for found in _TAG.finditer(line):
+        for found in self.tag.finditer(line):
             yield self._text(line[end : found.start()])
             self._tags.append(found[0])
-            yield MarkupPiece(_kind(found), as_number(len(self._tags) - 1), found["name"] or "")
+            kind, name = self.kind_of(found)
+            yield MarkupPiece(kind, as_number(len(self._tags) - 1), name)
             end = found.end()
         yield self._text(line[end:])
+
+    def kind_of(self, tag: re.Match[str]) -> tuple[TagKind, str]:
+        """Whether a tag begins or ends something, and its name."""
+        name = tag["name"] or ""
+        if not name or name.lower() in _ALONE or tag[0].endswith("/>"):
+            return "point", name
+        return "close" if tag[0].startswith("</") else "open", name
 
     def _text(self, text: str) -> MarkupPiece:
         text = text.replace(_HARD_SPACE, "\u00a0")
@@ -272,11 +290,11 @@ class SubtitleDocument(EncodedDocument):
                     yield _Word(written, columns, gap)
                     written, columns, gap = "", 0, space
                 space = ""
-                written += self._safe(unit) if is_text else unit
+                written += self.safe(unit) if is_text else unit
                 columns += display_width(unit) if is_text else 0
         yield _Word(written, columns, gap)
 
-    def _safe(self, text: str) -> str:
+    def safe(self, text: str) -> str:
         """Text as it is written where none of it may be a tag or a time."""
         if self._is_webvtt:
             return html.escape(text, quote=False)
@@ -347,9 +365,3 @@ def _starts(lines: Sequence[str], bare: Sequence[str]) -> list[bool]:
 def _is_sound(line: str) -> bool:
     found = _SOUND.fullmatch(line)
     return found is not None and (found["aside"] is None or found["aside"].isupper())
-
-
-def _kind(tag: re.Match[str]) -> Literal["open", "close", "point"]:
-    if not tag["name"] or tag["name"].lower() in _ALONE or tag[0].endswith("/>"):
-        return "point"
-    return "close" if tag[0].startswith("</") else "open"
