@@ -87,7 +87,7 @@ SUBTITLES = (
 
 
 def test_a_format_of_another_package_is_translated(tmp_path: Path) -> None:
-    entries = {"ass": "documents_outside:AssFile"}
+    entries = {"evt": "documents_outside:AssFile"}
     with installed_package(tmp_path, "documents_outside", OUTSIDERS, GROUP, entries):
         assert [one.name for one in document_formats()[len(DOCUMENT_FORMATS) :]] == ["Events"]
         assert file_suffixes()[-1] == ".evt"
