@@ -325,8 +325,8 @@ async def _translate_one(
     _warn_of_flaws(document, file.flaws)
     output = places.output(document, target)
     if places.is_review:
-        languages = FileLanguages(system.source_language, target)
-        places.write(output, review_file(places.name(document), content, file, languages))
+        asked = FileLanguages(system.source_language, target)
+        places.write(output, review_file(places.name(document), content, file, asked))
     elif places.is_written(file.texts):
         places.write(output, file.content)
     seconds = time.monotonic() - begin

@@ -183,9 +183,9 @@ async def translate_file(
     for text, reason in document.refused:
         report(text, reason)
     drafts = _drafts(answers, translations, written.left)
-    for text, draft in zip(document.texts, drafts, strict=True):
+    for marked, draft in zip(document.texts, drafts, strict=True):
         if draft.reason:
-            report(text.text, draft.reason)
+            report(marked.text, draft.reason)
     best = next((answer for answer in answers if isinstance(answer, TranslatedText)), None)
     return TranslatedFile(
         name=f"{path.stem}.{best.target if best else request.target}{path.suffix}",

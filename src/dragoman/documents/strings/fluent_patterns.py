@@ -152,7 +152,8 @@ class _Encoding:
 
     def _text(self, raw: str, column: int) -> str:
         expressions = {name: expression for expression, name in self._names.items()}
-        parts, end = [], 0
+        parts: list[str] = []
+        end = 0
         for start, stop in argument_spans(raw):
             parts.append(_written(unquoted(raw[end:start]), column, is_start=not parts))
             parts.append(f"{{ {expressions[raw[start + 1 : stop - 1].strip()]} }}")
