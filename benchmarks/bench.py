@@ -27,9 +27,9 @@ from contenders import HERE, WHOLE_PATH, Dragoman, FailedError, Speed, start, tr
 from decoders import FEW, decoders
 from growth import GROWTH
 from machine import machine
-from material import SIZES, VOCABULARY, Material, prepare, transformer
 from pictures import growth_picture, length_picture
 from quality import quality
+from shared_material import SIZES, VOCABULARY, Material, prepare, transformer
 
 from dragoman.core.device import processor_name
 from dragoman.text.public_corpora import corpora_folder

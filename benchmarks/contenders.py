@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import click
 from machine import THREADS
-from material import BATCH_TOKENS, SIZES, Material
+from shared_material import BATCH_TOKENS, SIZES, Material
 
 HERE = Path(__file__).parent
 WHOLE_PATH = click.Path(path_type=Path, resolve_path=True)

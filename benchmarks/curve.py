@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from contenders import HERE, start
-from material import Material, dragoman
+from shared_material import Material, dragoman
 
 EVERY = 20
 """Steps averaged into one point of a curve."""

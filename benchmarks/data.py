@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from material import BATCH_TOKENS
+from shared_material import BATCH_TOKENS
 
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare

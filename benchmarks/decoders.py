@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from contenders import HERE, MEMORY_KEPT, FailedError, fairseq_binary, start
-from material import SIZES, Material, dragoman
+from shared_material import SIZES, Material, dragoman
 
 FEW = 64
 LENGTH = 15

@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from material import SIZES, transformer
 from sacrebleu import corpus_bleu
+from shared_material import SIZES, transformer
 
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import load_model, save_model

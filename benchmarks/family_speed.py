@@ -23,7 +23,7 @@ import torch
 from contenders import HERE, MEMORY_KEPT, start
 from loops.shared import BEAM, LENGTH, PAD, WARM, read_batches, some_sources
 from loops.shared import Batch as PlainBatch
-from material import VOCABULARY
+from shared_material import VOCABULARY
 
 from dragoman.core.device import keep_freed_memory, working_precision
 from dragoman.data.batches import Batch

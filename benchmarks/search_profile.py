@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from material import SIZES, transformer
+from shared_material import SIZES, transformer
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dragoman.core.device import keep_freed_memory

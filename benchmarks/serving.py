@@ -37,7 +37,7 @@ from bench import RESULTS
 from contenders import HERE
 from decoders import Dragoman
 from machine import THREADS
-from material import SIZES, prepare
+from shared_material import SIZES, prepare
 
 from dragoman.core.config import to_yaml
 from dragoman.text.lines import read_lines

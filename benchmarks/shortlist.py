@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from material import SIZES, transformer
+from shared_material import SIZES, transformer
 
 from dragoman.core.device import decide_precision, working_precision
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus

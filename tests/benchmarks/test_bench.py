@@ -15,7 +15,7 @@ sys.path.append(str(BENCHMARKS))  # its programs name one another like this
 import bench  # noqa: E402
 from contenders import Speed  # noqa: E402
 from length import Cost  # noqa: E402
-from material import Material  # noqa: E402
+from shared_material import Material  # noqa: E402
 
 
 def test_peers_alone_have_a_table() -> None:

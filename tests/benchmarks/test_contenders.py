@@ -16,7 +16,7 @@ sys.path.append(str(BENCHMARKS))  # its programs name one another like this
 
 import decoders  # noqa: E402
 from contenders import WARM, Dragoman, FailedError, Fairseq  # noqa: E402
-from material import Material  # noqa: E402
+from shared_material import Material  # noqa: E402
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 8, 40])

@@ -13,7 +13,7 @@ sys.path.append(str(BENCHMARKS))  # its programs name one another like this
 import decoders  # noqa: E402
 from contenders import FailedError, Finished  # noqa: E402
 from decoders import Decoder  # noqa: E402
-from material import Material  # noqa: E402
+from shared_material import Material  # noqa: E402
 
 
 class Timed(Decoder):

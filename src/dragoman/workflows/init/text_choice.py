@@ -1,8 +1,8 @@
 """What is done about strings of programs, short lines and several kinds of text, and why.
 
 A technique is switched on where it gave more than it cost in the runs of ten minutes in
-docs/results/init.md, "What init chooses among".  The comments of a configuration tell what was counted
-and measured, so that a text that differs can be treated otherwise.
+docs/results/init.md, "What init chooses among".  The comments of a configuration tell what was
+counted and measured, so that a text that differs can be treated otherwise.
 """
 
 from __future__ import annotations

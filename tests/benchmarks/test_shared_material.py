@@ -17,9 +17,9 @@ from dragoman.core.errors import StorageError
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))  # its programs name one another like this
 
-import material  # noqa: E402
+import shared_material  # noqa: E402
 from loops.shared import read_batches  # noqa: E402
-from material import Material  # noqa: E402
+from shared_material import Material  # noqa: E402
 
 
 class StoppedError(Exception):
@@ -30,7 +30,7 @@ def test_numbered_pairs_are_whole_or_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that was cut off would be measured as if it had all pairs."""
-    for side in material.SIDES:
+    for side in shared_material.SIDES:
         (tmp_path / f"train.{side}").write_text(f"a {side}\nb {side}\n", encoding="utf-8")
     whole = Material(tmp_path)
 
@@ -39,11 +39,11 @@ def test_numbered_pairs_are_whole_or_not_there(
         raise StoppedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(material, "cycle", stopping)
+        patch.setattr(shared_material, "cycle", stopping)
         with pytest.raises(StoppedError):
             whole.numbered(3)
     path = whole.numbered(3)
-    for side in material.SIDES:
+    for side in shared_material.SIDES:
         text = path.with_name(f"pairs.3.{side}").read_text("utf-8")
         assert text == f"a {side} 0\nb {side} 1\na {side} 2\n"
 
@@ -65,9 +65,9 @@ def test_batches_are_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full_disk)
         with pytest.raises(StorageError):
-            material._write_batches(one, tmp_path)
+            shared_material._write_batches(one, tmp_path)
     assert not list(tmp_path.iterdir())
-    material._write_batches(one, tmp_path)
+    shared_material._write_batches(one, tmp_path)
     size, (found,) = read_batches(one.batches)
     assert size == 7
     assert found.target_output.shape == (2, 3)
