@@ -31,16 +31,19 @@ P = (
     'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 )
+X = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 O = (  # noqa: E741
     f'xmlns:office="{_ODF}:office:1.0" xmlns:text="{_ODF}:text:1.0" xmlns:style="{_ODF}:style:1.0" '
     f'xmlns:draw="{_ODF}:drawing:1.0" xmlns:svg="{_ODF}:svg-compatible:1.0" '
+    f'xmlns:table="{_ODF}:table:1.0" xmlns:presentation="{_ODF}:presentation:1.0" '
     f'xmlns:fo="{_ODF}:xsl-fo-compatible:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
     'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"'
 )
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
 _TYPES = "application/vnd.openxmlformats-officedocument"
 _SLIDES = "presentationml"
+_SHEETS = "spreadsheetml"
 ODT_TYPE = "application/vnd.oasis.opendocument.text"
 
 
@@ -95,22 +98,23 @@ def docx(body: str, **others: str) -> bytes:
     return open_xml(types, parts)
 
 
-def odt(body: str, styles: str = "", **others: str | bytes) -> bytes:
-    """A text document.
+def odt(body: str, styles: str = "", *, kind: str = "text", **others: str | bytes) -> bytes:
+    """A document of OpenDocument.
 
     Args:
         body: of its text.
         styles: automatic ones.
+        kind: ``text``, ``presentation`` or ``spreadsheet``.
         others: more parts, by name.
     """
     content = (
         f"{HEAD}<office:document-content {O}><office:automatic-styles>{styles}"
-        f"</office:automatic-styles><office:body><office:text>{body}</office:text></office:body>"
+        f"</office:automatic-styles><office:body><office:{kind}>{body}</office:{kind}></office:body>"
         "</office:document-content>"
     )
     manifest = f'<manifest:manifest xmlns:manifest="{_ODF}:manifest:1.0"/>'
     parts = {
-        "mimetype": ODT_TYPE,
+        "mimetype": ODT_TYPE.replace("text", kind),
         "content.xml": content,
         "META-INF/manifest.xml": manifest,
         **others,
@@ -129,6 +133,82 @@ def pptx(*content: str, **others: str) -> bytes:
     parts: dict[str, str | bytes] = {"ppt/presentation.xml": "<p/>", "slide1.xml": slide}
     parts |= {f"{name}.xml": f"<p:x {P}>{text}</p:x>" for name, text in others.items()}
     return open_xml(types, parts)
+
+
+def xlsx(*strings: str, sheet: str = "", **others: str) -> bytes:
+    """A workbook.
+
+    Args:
+        strings: the content of its shared strings, in XML.
+        sheet: content of its sheet.
+        others: more parts of SpreadsheetML, by their type.
+    """
+    types = {
+        "xl/workbook.xml": f"{_SHEETS}.sheet.main",
+        "xl/sharedStrings.xml": f"{_SHEETS}.sharedStrings",
+        "xl/sheet1.xml": f"{_SHEETS}.worksheet",
+    }
+    types |= {f"xl/{name}.xml": f"{_SHEETS}.{name}" for name in others}
+    shared = "".join(f"<si>{one}</si>" for one in strings)
+    parts: dict[str, str | bytes] = {
+        "xl/workbook.xml": f'{HEAD}<workbook {X}><calcPr calcId="1"/></workbook>',
+        "xl/sharedStrings.xml": f"{HEAD}<sst {X}>{shared}</sst>",
+        "xl/sheet1.xml": f"{HEAD}<worksheet {X}>{sheet}</worksheet>",
+    }
+    parts |= {f"xl/{name}.xml": f"<x {X}>{text}</x>" for name, text in others.items()}
+    return open_xml(types, parts)
+
+
+def epub(body: str, *, title: str = "A book", **others: str | bytes) -> bytes:
+    """A book of one page.
+
+    Args:
+        body: of its page.
+        title: of the book.
+        others: more parts, by name.
+    """
+    page = (
+        f'{HEAD}<!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml" lang="en" '
+        f'xml:lang="en"><head><title/><script src="a.js"/></head><body>{body}</body></html>'
+    )
+    contents = (
+        '<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://a/b.dtd"><ncx xml:lang="en">'
+        f"<docTitle><text>{title}</text></docTitle><docAuthor><text>Ann Other</text></docAuthor>"
+        "<navMap><navPoint><navLabel><text>One</text></navLabel></navPoint></navMap></ncx>"
+    )
+    listed = (
+        '<package xml:lang="en"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title><dc:creator>Ann Other</dc:creator><dc:language>en"
+        '</dc:language></metadata><manifest><item href="my%20page.xhtml" '
+        'media-type="application/xhtml+xml"/><item href="../toc.ncx" '
+        'media-type="application/x-dtbncx+xml"/><item href="lost.xhtml" '
+        'media-type="application/xhtml+xml"/></manifest></package>'
+    )
+    container = (
+        '<container><rootfiles><rootfile full-path="OPS/a.opf" '
+        'media-type="application/oebps-package+xml"/></rootfiles></container>'
+    )
+    parts: dict[str, str | bytes] = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": container,
+        "OPS/a.opf": listed,
+        "toc.ncx": contents,
+        "OPS/my page.xhtml": page,
+        "OPS/a.png": b"\x89PNG",
+        **others,
+    }
+    return zipped(parts, stored=("mimetype",))
+
+
+def xlsm(*strings: str) -> bytes:
+    """A workbook with macros, given the content of its shared strings."""
+    with zipfile.ZipFile(io.BytesIO(xlsx(*strings))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    types = parts["[Content_Types].xml"].replace(
+        f"{_TYPES}.{_SHEETS}.sheet.main".encode(),
+        b"application/vnd.ms-excel.sheet.macroEnabled.main",
+    )
+    return zipped({**parts, "[Content_Types].xml": types, "xl/vbaProject.bin": b"\xd0macro"})
 
 
 def translated(
@@ -150,7 +230,7 @@ def run(words: str, properties: str = "", *, tag: str = "w") -> str:
 def body_of(content: bytes, name: str = "word/document.xml") -> str:
     """What is in the body of a document."""
     text = part(content, name)
-    for tag in ("w:body", "office:text"):
+    for tag in ("w:body", "body", "office:text", "office:presentation", "office:spreadsheet"):
         if f"<{tag}>" in text:
             return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
     return text

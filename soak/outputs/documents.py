@@ -12,6 +12,7 @@ _SLIDE = (
     'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
     'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 )
+_CELLS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _OPEN = "urn:oasis:names:tc:opendocument:xmlns"
 _TYPES = "application/vnd.openxmlformats-officedocument"
 
@@ -85,7 +86,14 @@ _TEXTS: Mapping[str, str] = {
 
 def contents() -> dict[str, str | bytes]:
     """The content of each file by its name.  The last three texts are files to be refused."""
-    return {**_TEXTS, "a.docx": _docx(), "a.odt": _odt(), "a.pptx": _pptx()}
+    return {
+        **_TEXTS,
+        "a.docx": _docx(),
+        **_open(),
+        "a.pptx": _pptx(),
+        "a.xlsx": _xlsx(),
+        "a.epub": _epub(),
+    }
 
 
 def unzipped(content: bytes) -> str:
@@ -138,12 +146,63 @@ def _pptx() -> bytes:
     return _open_xml(kinds, {main: "<p/>", name: f"{_XML}{content}"})
 
 
-def _odt() -> bytes:
+def _xlsx() -> bytes:
+    bold = "<r><rPr><b/></rPr><t>hundred</t></r>"
+    strings = (
+        f"<si><t>Three hours</t></si><si><r><t xml:space='preserve'>One </t></r>{bold}</si>"
+        "<si><t>one day</t></si>"
+    )
+    sheet = '<row><c t="s"><v>0</v></c><c t="str"><f>IF(A1="One day",1,2)</f><v>2</v></c></row>'
+    main, shared, name = "xl/workbook.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"
+    kinds = {main: "sheet.main", shared: "sharedStrings", name: "worksheet"}
+    parts = {
+        main: f'{_XML}<workbook {_CELLS}><calcPr calcId="1"/></workbook>',
+        shared: f"{_XML}<sst {_CELLS}>{strings}</sst>",
+        name: f"{_XML}<worksheet {_CELLS}>{sheet}</worksheet>",
+    }
+    return _open_xml({part: f"spreadsheetml.{kind}" for part, kind in kinds.items()}, parts)
+
+
+def _open() -> dict[str, bytes]:
+    """Documents of OpenDocument."""
+    paragraph = "<text:p>Three <text:span>hundred</text:span> euros.</text:p>"
+    cells = (
+        f'<table:table-cell office:value-type="string">{paragraph}</table:table-cell>'
+        '<table:table-cell table:formula="of:=1" office:value-type="string"><text:p>one</text:p>'
+        "</table:table-cell>"
+    )
+    return {
+        "a.odt": _odf("text", paragraph),
+        "a.odp": _odf("presentation", f"<draw:page>{paragraph}</draw:page>"),
+        "a.ods": _odf("spreadsheet", f"<table:table-row>{cells}</table:table-row>"),
+    }
+
+
+def _epub() -> bytes:
+    page = (
+        f'{_XML}<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><title/></head><body>'
+        "<h1>One hundred</h1><p>Three <i>hundred</i> euros.<br/>Two&#160;hours.</p></body></html>"
+    )
+    return _zipped(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<container><rootfile full-path="a.opf" '
+            'media-type="application/oebps-package+xml"/></container>',
+            "a.opf": '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>'
+            "Two days</dc:title><dc:language>en</dc:language></metadata><manifest>"
+            '<item href="a.xhtml" media-type="application/xhtml+xml"/></manifest></package>',
+            "a.xhtml": page,
+        }
+    )
+
+
+def _odf(kind: str, body: str) -> bytes:
+    names = ("office", "text", "table")
+    spaces = " ".join(f'xmlns:{name}="{_OPEN}:{name}:1.0"' for name in names)
     content = (
-        f'{_XML}<office:document-content xmlns:office="{_OPEN}:office:1.0" '
-        f'xmlns:text="{_OPEN}:text:1.0"><office:body><office:text><text:p>Three <text:span>hundred'
-        "</text:span> euros.</text:p></office:text></office:body></office:document-content>"
+        f'{_XML}<office:document-content {spaces} xmlns:draw="{_OPEN}:drawing:1.0"><office:body>'
+        f"<office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     )
     manifest = f'{_XML}<manifest:manifest xmlns:manifest="{_OPEN}:manifest:1.0"/>'
-    kind = "application/vnd.oasis.opendocument.text"
-    return _zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+    mime = f"application/vnd.oasis.opendocument.{kind}"
+    return _zipped({"mimetype": mime, "content.xml": content, "META-INF/manifest.xml": manifest})

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from document_models import SayingService
 from echo_service import EchoService
-from office_files import docx, odt, pptx, run
+from office_files import docx, epub, odt, pptx, run, xlsm, xlsx
 from translation.service.fake_systems import FakeSystem, service_of
 
 from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
@@ -261,7 +261,12 @@ ONE_TEXT: dict[str, str | bytes] = {
     "a.ass": "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,Copy {\\i1}it{\\i0}\n",
     "a.docx": docx(f"<w:p>{run('Copy ')}{run('it', '<w:b/>')}</w:p>"),
     "a.odt": odt("<text:p>Copy it</text:p>"),
+    "a.odp": odt("<text:p>Copy it</text:p>", kind="presentation"),
+    "a.ods": odt("<text:p>Copy it</text:p>", kind="spreadsheet"),
+    "a.epub": epub("<p>Copy <b>it</b></p>", title="2", **{"toc.ncx": "<ncx/>"}),
     "a.pptx": pptx("<a:r><a:t>Copy it</a:t></a:r>"),
+    "a.xlsx": xlsx("<t>Copy it</t>"),
+    "a.xlsm": xlsm("<t>Copy it</t>"),
     "a.po": '#, c-format\nmsgid "Copy it"\nmsgstr ""\n',
     "a.xlf": '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
     '<trans-unit id="1"><source>Copy <g id="1">it</g></source></trans-unit></body></file></xliff>',

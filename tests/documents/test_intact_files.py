@@ -11,7 +11,7 @@ import pytest
 from document_models import SayingService, file_by
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from office_files import docx, odt, part, pptx, run, translated
+from office_files import docx, epub, odt, part, pptx, run, translated, xlsx
 
 MARKS = ["{name}", "%(count)d", "https://a.example/x?y=1", "a.b@c.example", "``a b``", ":ref:`x y`"]
 MARKS += ["{user_name}", "%(a_b)d", "{{.Name}}", "%name%", "[[name]]"]
@@ -57,7 +57,15 @@ class Office(NamedTuple):
 OFFICE = {
     "a.docx": Office(lambda text: docx(f"<w:p>{run(text)}</w:p>"), "word/document.xml"),
     "a.odt": Office(lambda text: odt(f"<text:p>{text}</text:p>"), "content.xml"),
+    "a.odp": Office(
+        lambda text: odt(f"<text:p>{text}</text:p>", kind="presentation"), "content.xml"
+    ),
+    "a.ods": Office(
+        lambda text: odt(f"<text:p>{text}</text:p>", kind="spreadsheet"), "content.xml"
+    ),
+    "a.epub": Office(lambda text: epub(f"<p>{text}</p>"), "OPS/my page.xhtml"),
     "a.pptx": Office(lambda text: pptx(f"<a:r><a:t>{text}</a:t></a:r>"), "slide1.xml"),
+    "a.xlsx": Office(lambda text: xlsx(f"<t>{text}</t>"), "xl/sharedStrings.xml"),
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from office_files import ReversingService, docx, odt, pptx, run
+from office_files import ReversingService, docx, epub, odt, pptx, run, xlsx
 
 from dragoman.core.errors import DragomanError
 from dragoman.documents.content import translate_contents
@@ -78,7 +78,32 @@ _ODT = odt(
     "</text:p></text:list-item></text:list>",
     "<style:style style:name='B'><style:text-properties fo:font-weight='bold'/></style:style>",
 )
+_ODP = odt(
+    "<presentation:footer-decl>Foot</presentation:footer-decl><draw:page><draw:frame><svg:title>a"
+    "</svg:title><draw:text-box><text:p>MIDDLE</text:p></draw:text-box></draw:frame></draw:page>",
+    kind="presentation",
+)
+_ODS = odt(
+    '<table:table-cell office:value-type="string" office:string-value="one"><text:p>one</text:p>'
+    "</table:table-cell><table:table-cell table:formula='of:=IF([.A1]=&quot;one&quot;;1;2)' "
+    "office:value-type='float'><office:annotation><text:p>Note</text:p></office:annotation>"
+    "<text:p>one</text:p></table:table-cell><table:table-cell><text:p>MIDDLE</text:p>"
+    "</table:table-cell>",
+    kind="spreadsheet",
+)
+_EPUB = epub(
+    f"<h1>One</h1><p>Hello <b>you</b>&#160;and&nbsp;<i id='x'/>{_MARKS}<br/></p><p>MIDDLE</p>"
+)
 _PPTX = pptx(run("Hello ", tag="a"), run("MIDDLE", "<a:b/>", tag="a"))
+_XLSX = xlsx(
+    "<t>MIDDLE</t>",
+    f"<r><t>Hello </t></r><r><rPr><b/></rPr><t>you</t></r><r><t>\n{_MARKS}</t></r>",
+    "<t>Price</t><rPh sb='0' eb='1'><t>x</t></rPh>",
+    sheet='<c t="inlineStr"><is><t>one\ntwo</t></is></c><c t="str"><f>IF(A1="one",T[Sum],2)</f></c>'
+    '<dataValidation type="list"><formula1>"Yes,No"</formula1></dataValidation>',
+    table='<tableColumn name="Price"/><tableColumn name="Sum"/>',
+    comments="<text><t>Note</t></text>",
+)
 
 _XLIFF = (
     '<xliff version="1.2"><file source-language="en"><body><trans-unit id="1"><source>',
@@ -212,7 +237,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
     ),
     "docx": lambda: _zip_kind("a.docx", _DOCX, "word/document.xml", "w:r"),
     "odt": lambda: _zip_kind("a.odt", _ODT, "content.xml", "text:span"),
+    "odp": lambda: _zip_kind("a.odp", _ODP, "content.xml", "text:span"),
+    "ods": lambda: _zip_kind("a.ods", _ODS, "content.xml", "table:table-cell"),
+    "epub": lambda: _zip_kind("a.epub", _EPUB, "OPS/my page.xhtml", "b"),
     "pptx": lambda: _zip_kind("a.pptx", _PPTX, "slide1.xml", "a:r"),
+    "xlsx": lambda: _zip_kind("a.xlsx", _XLSX, "xl/sharedStrings.xml", "r"),
 }
 """Made when they are attacked: bombs are large."""
 

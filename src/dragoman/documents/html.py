@@ -27,17 +27,20 @@ _NAMES_OF_NO_PROSE = """
 BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_PROSE.split())
 
 
-def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
+def read_html(
+    text: str, options: MarkupOptions | None = None, *, is_xhtml: bool = False
+) -> MarkedDocument:
     """The texts of a page or a fragment, well-formed or not.
 
     Not translated are comments, attributes, elements of code and formulas, and those with
-    ``translate="no"`` or the class ``notranslate``.  Options name elements in any case.
+    ``translate="no"`` or the class ``notranslate``.  Options name elements in any case.  XHTML is
+    well-formed XML.
     """
     options = options or MarkupOptions()
     ignored = NO_PROSE | {name.lower() for name in options.ignored_tags}
     blocks = BLOCKS | {name.lower() for name in options.splitting_tags}
     blocks -= {name.lower() for name in options.non_splitting_tags}
-    tokens, rest = _without_rest(list(html_tokens(text)))
+    tokens, rest = _without_rest(list(html_tokens(text, is_xhtml=is_xhtml)))
 
     def splits(index: int) -> bool:
         return tokens[index].kind == "control" or tokens[index].name in blocks

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html.entities import html5
 from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 
@@ -27,6 +28,7 @@ _SUBSET = re.compile(r"<!DOCTYPE[^<>]*\[")
 _DECLARATION = re.compile(r"\A(\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
 _MOST_LEVELS = 200
 _DOCTYPE = re.compile(r"<!DOCTYPE\b[^<>\[\]]*>")
+_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _ENCODING = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)")
 
 
@@ -103,6 +105,25 @@ def check_xml(text: str) -> None:
             "XML that declares entities, or names a document type elsewhere, is not read; write "
             "what entities stand for, and leave the type out"
         ) from error
+
+
+def is_well_formed_page(text: str) -> bool:
+    """Whether XHTML is well-formed.  Its document type, and the entities of HTML, are no error.
+
+    Raises:
+        DataError: it declares entities.
+    """
+    checked = _ENTITY.sub(_as_reference, _DOCTYPE.sub("", text, count=1))
+    try:
+        check_xml(checked)
+    except MalformedError:
+        return False
+    return True
+
+
+def _as_reference(entity: re.Match[str]) -> str:
+    character = html5.get(f"{entity[1]};")
+    return entity[0] if character is None else "".join(f"&#{ord(one)};" for one in character)
 
 
 def _without_halves(tokens: list[MarkupToken]) -> list[MarkupToken]:

@@ -19,10 +19,12 @@ from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.ass_files import AssFile
 from dragoman.documents.filetypes.csv_files import CsvFile
+from dragoman.documents.filetypes.epub_files import EpubFile
 from dragoman.documents.filetypes.fluent_files import FluentFile
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
-from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
+from dragoman.documents.filetypes.office_files import DocxFile, PptxFile
+from dragoman.documents.filetypes.open_document_files import OdpFile, OdsFile, OdtFile
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.properties_files import PropertiesFile
 from dragoman.documents.filetypes.qt_files import QtFile
@@ -30,6 +32,7 @@ from dragoman.documents.filetypes.resx_files import ResxFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile
+from dragoman.documents.filetypes.workbook_files import XlsmFile, XlsxFile
 from dragoman.documents.filetypes.xcstrings_files import XcstringsFile
 from dragoman.documents.filetypes.xliff_files import XliffFile
 from dragoman.documents.filetypes.yaml_files import YamlFile
@@ -51,6 +54,11 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     DocxFile(),
     OdtFile(),
     PptxFile(),
+    OdpFile(),
+    XlsxFile(),
+    XlsmFile(),
+    OdsFile(),
+    EpubFile(),
     MarkdownFile(),
     MdxFile(),
     SubRipFile(),

@@ -45,12 +45,15 @@ RAW_TEXT = frozenset(
 """Elements whose content has no tags."""
 
 
-def html_tokens(text: str) -> Iterator[MarkupToken]:
-    """The tokens of a page, a template of pages, or a fragment of these."""
+def html_tokens(text: str, *, is_xhtml: bool = False) -> Iterator[MarkupToken]:
+    """The tokens of a page, a template of pages, or a fragment of these.
+
+    In XHTML, each element may be a tag that ends itself, and sections of characters are read.
+    """
     codes = TemplateCodes(text)
     place = 0
     while place < len(text):
-        token = _html_token(text, place, codes)
+        token = _html_token(text, place, codes, is_xhtml=is_xhtml)
         yield token
         place += len(token.raw)
         if token.kind == "open" and token.name in RAW_TEXT:
@@ -93,13 +96,15 @@ _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 _SCRIPT = re.compile(r"<!--|-->|<(/?)script(?=[\t\n\f\r />])", re.IGNORECASE)
 
 
-def _html_token(text: str, place: int, codes: TemplateCodes) -> MarkupToken:
+def _html_token(text: str, place: int, codes: TemplateCodes, *, is_xhtml: bool) -> MarkupToken:
     if code := codes.at(place):
         return MarkupToken(code.role, text[place : code.end])
     if _TAG.match(text, place):
-        return _tag(text, place, codes)
+        return _tag(text, place, codes, is_xhtml=is_xhtml)
     if text.startswith("<!--", place):
         return _comment(text, place)
+    if is_xhtml and text.startswith("<![CDATA[", place):
+        return _up_to(text, place, "]]>")
     if text.startswith(("<!", "<?", "</"), place) and place + 2 < len(text):
         return _up_to(text, place, ">")
     return _text(text, place, len(text), _TAG, codes)
@@ -162,7 +167,9 @@ def _comment(text: str, place: int) -> MarkupToken:
     return MarkupToken("comment", text[place : found.end()])
 
 
-def _tag(text: str, place: int, codes: TemplateCodes | None) -> MarkupToken:
+def _tag(
+    text: str, place: int, codes: TemplateCodes | None, *, is_xhtml: bool = False
+) -> MarkupToken:
     """A tag of HTML, in which there may be codes of templates, or of XML if ``codes`` is None."""
     is_end, is_html = text[place + 1] == "/", codes is not None
     named = _NAME.match(text, place + 1 + is_end)
@@ -178,7 +185,7 @@ def _tag(text: str, place: int, codes: TemplateCodes | None) -> MarkupToken:
     # "<x/>" is no empty element to a browser, but to those who write it; "<a href=x/>" is neither.
     closes_itself = _SLASH in attributes
     attributes.pop(_SLASH, None)
-    if is_html and name in RAW_TEXT:
+    if is_html and not is_xhtml and name in RAW_TEXT:
         closes_itself = False
     is_empty = closes_itself or (is_html and name in _VOID)
     return MarkupToken("empty" if is_empty else "open", raw, name, attributes)

@@ -184,7 +184,8 @@ class _ParagraphMarking:
             elif item.kind == "close":
                 self._close(self._numbers[item.number])
             else:
-                self.marking.split(f"<{self._symbol(Symbol(item.parts, is_shown=True))}/>")
+                edge = Symbol(item.parts, is_shown=True, words=item.text)
+                self.marking.split(f"<{self._symbol(edge)}/>")
         self._add_beside(beside)
         self.marking.finish()
 

@@ -31,7 +31,8 @@ class Item:
     owner: int
     """The element around it: 0, or the number that its ``open`` has."""
     text: str = ""
-    """Of an atom; the text of a field; the identifier that the ends of a range share."""
+    """Of an atom; the text of a field; the identifier that the ends of a range share; the line end
+    or tab, as it is written among words, that an edge is."""
     format: RunFormat | None = None
     number: int = 0
     """The same number in ``open`` and ``close`` of a pair; 0 in all others."""

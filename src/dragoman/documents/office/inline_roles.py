@@ -31,12 +31,12 @@ Role = Literal[
 ]
 
 _OF_OPEN_XML: dict[Role, str] = {
-    "paragraph": "w:p a:p p:text c:v cx:v cx:pt",
+    "paragraph": "w:p a:p p:text c:v cx:v cx:pt x:si x:is x:text xtc:text",
     "hidden": "w:del w:moveFrom w:delText w:delInstrText w:rPrChange w:pPrChange c:numCache "
     "c:numLit cx:numDim",
-    "run": "w:r a:r",
-    "format": "w:rPr a:rPr",
-    "words": "w:t a:t",
+    "run": "w:r a:r x:r",
+    "format": "w:rPr a:rPr x:rPr",
+    "words": "w:t a:t x:t",
     "pair": "w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:sdt w:fldSimple w:dir w:bdo",
     "properties": "w:sdtPr w:sdtEndPr w:smartTagPr w:customXmlPr w:fldData",
     "content": "w:sdtContent",
@@ -49,7 +49,7 @@ _OF_OPEN_XML: dict[Role, str] = {
     "ruby": "w:ruby",
     "base": "w:rubyBase",
     "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
-    "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
+    "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen x:rPh x:phoneticPr",
     "anchor": "w:footnoteReference w:endnoteReference w:commentReference",
 }
 _ANCHORS_OF_OPEN_DOCUMENT = """
@@ -59,8 +59,10 @@ _ANCHORS_OF_OPEN_DOCUMENT = """
     text:alphabetical-index-mark-start text:alphabetical-index-mark-end
 """
 _OF_OPEN_DOCUMENT: dict[Role, str] = {
-    "paragraph": "text:p text:h svg:title svg:desc",
-    "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
+    "paragraph": "text:p text:h svg:title svg:desc presentation:header-decl "
+    "presentation:footer-decl",
+    "hidden": "text:tracked-changes table:tracked-changes office:forms office:scripts "
+    "text:note-citation text:number table:value",
     "pair": "text:a text:meta text:meta-field loext:content-control",
     "ruby": "text:ruby",
     "base": "text:ruby-base",
@@ -90,14 +92,15 @@ _ATOMS_OF_OPEN_DOCUMENT = """
 OPEN_XML_ROLES: dict[str, Role] = {
     name: role for role, names in _OF_OPEN_XML.items() for name in names.split()
 }
-"""Of WordprocessingML and DrawingML (ECMA-376, part 1, chapters 17 and 21).  The words of a chart
-are those that it keeps of its workbook."""
+"""Of WordprocessingML, SpreadsheetML and DrawingML (ECMA-376, part 1, chapters 17, 18 and 21).  The
+words of a chart are those that it keeps of its workbook."""
 
 OPEN_DOCUMENT_ROLES: dict[str, Role] = {
     **{name: role for role, names in _OF_OPEN_DOCUMENT.items() for name in names.split()},
     **{f"text:{name}": "atom" for name in _ATOMS_OF_OPEN_DOCUMENT.split()},
 }
-"""Of text documents (ODF 1.3, part 3, chapters 5 to 7)."""
+"""Of text documents, presentations and spreadsheets (ODF 1.3, part 3, chapters 5 to 10).
+``table:value`` is what :func:`cell_tokens` calls the text of a number."""
 
 ALTERNATIVES = ("mc:Choice", "mc:Fallback")
 """Elements of which a program shows one (ECMA-376, part 3, section 7.4).  If they hold runs, each
@@ -105,7 +108,7 @@ is a text of its own."""
 
 _SHAPES_OF_VML = "arc curve group image line oval polyline rect roundrect shape shapetype"
 OPEN_XML_TEXTS: dict[str, tuple[str, ...]] = {
-    **{f"{prefix}:cNvPr": ("descr", "title") for prefix in ("a", "cdr", "p", "pic", "wps")},
+    **{f"{prefix}:cNvPr": ("descr", "title") for prefix in ("a", "cdr", "p", "pic", "wps", "xdr")},
     "wp:docPr": ("descr", "title"),
     **{f"v:{name}": ("alt",) for name in _SHAPES_OF_VML.split()},
     "v:textpath": ("string",),
@@ -117,16 +120,20 @@ OPEN_XML_TEXTS: dict[str, tuple[str, ...]] = {
     "w:statusText": ("val",),
     "w:hyperlink": ("tooltip",),
     "a:hlinkClick": ("tooltip",),
+    "x:tableColumn": ("name", "totalsRowLabel"),
 }
 """Attributes with text that people read, by element: alternative text, words drawn as a picture,
-entries of lists to choose from, help in forms, and what is shown at a link."""
+entries of lists to choose from, help in forms, what is shown at a link, and the headers of tables
+in workbooks, which their cells have, too."""
 
 OPEN_DOCUMENT_TEXTS: dict[str, tuple[str, ...]] = {
     "text:a": ("title",),
     "draw:a": ("title",),
     "loext:list-item": ("display-text",),
+    "table:table-cell": ("string-value",),
+    "table:covered-table-cell": ("string-value",),
 }
-"""The same in text documents."""
+"""The same in OpenDocument, and the words of cells, which programs may write twice."""
 
 _COPIED_FIELDS = """
     = addin advance author autonum autonumlgl autonumout bibliography citation comments createdate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_items import Item, ItemKind, joined_pairs
 from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
 from dragoman.documents.office.paragraph import WHITE, Parts, RunFormat, escaped_words, merged
-from dragoman.documents.office.part_tokens import attribute, written_name
+from dragoman.documents.office.part_tokens import attribute, part_tokens, written_name
 from dragoman.documents.office.run_formats import format_key
 
 
@@ -27,6 +27,8 @@ class ParagraphMarkup:
     """Attributes that people read, by the name of the element."""
     plain_styles: frozenset[str] = frozenset()
     """Styles of spans that change nothing that one sees."""
+    tokens: Callable[[str], Iterator[MarkupToken]] = part_tokens
+    """Reads a part."""
 
 
 def read_items(
@@ -46,9 +48,12 @@ _MOST_SPACES = 100
 _EDGES = re.compile(r"(\t|_x000[9ABDabd]_)")
 """A tab, and how tabs and line breaks are written in strings (ECMA-376, part 1, 22.9.2.19)."""
 _LINE_ENDS = re.compile(r"[\r\n]+")
+_EDGES_OF_CELL = re.compile(r"(\t|[\r\n]+|&#(?:9|10|13|[xX]0*[9aAdD]);|_x000[9ABDabd]_)")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
-_WITH_RUNS = ("w:p", "a:p", *ALTERNATIVES)
+_WITH_RUNS = ("w:p", "a:p", "x:si", "x:is", "x:text", *ALTERNATIVES)
 _TRIMMED = "w:t"
+_IN_CELL = "x:t"
+"""Words of a workbook, which may have no run around them, and whose line ends are seen."""
 _HYPHEN = "w:noBreakHyphen"
 _SPACES = "text:s"
 
@@ -137,6 +142,8 @@ class _ItemReader:
             return self._open(index, after, role)
         elif role == "ruby":
             self._ruby(index, after, "", "")
+        elif token.name == _IN_CELL:
+            self._add_words(index, after, self._bare_format(token))
         elif token.name == _SPACES:
             self._spaces(token)
         elif role != "dropped":
@@ -199,7 +206,8 @@ class _ItemReader:
             if token.kind in ("text", "opaque", "close"):
                 pass
             elif role == "words":
-                form = RunFormat(begin, end, written_name(token), key, token.name == _TRIMMED)
+                trims = token.name in (_TRIMMED, _IN_CELL)
+                form = RunFormat(begin, end, written_name(token), key, trims)
                 self._add_words(index, after, form)
             elif token.name == _HYPHEN and self.items and self.items[-1].format is not None:
                 self.items.append(Item("text", ["-"], self._owner, format=self.items[-1].format))
@@ -225,14 +233,25 @@ class _ItemReader:
 
     def _add_words(self, start: int, stop: int, form: RunFormat) -> None:
         words = escaped_words([token.raw for token in self._tokens[start + 1 : stop - 1]])
-        if form.trims and attribute(self._tokens[start], "space") != "preserve":
+        is_cell = self._tokens[start].name == _IN_CELL
+        if form.trims and not is_cell and attribute(self._tokens[start], "space") != "preserve":
             words = self._trimmed(words)
-        words = _LINE_ENDS.sub(" ", words)
-        for number, part in enumerate(_EDGES.split(words)):
-            if number % 2:
+        words = words if is_cell else _LINE_ENDS.sub(" ", words)
+        for number, part in enumerate((_EDGES_OF_CELL if is_cell else _EDGES).split(words)):
+            if number % 2 and is_cell:
+                self._add("edge", [], part)
+            elif number % 2:
                 self._add("edge", [form.run(part)])
             elif part:
                 self.items.append(Item("text", [part], self._owner, format=form))
+
+    def _bare_format(self, token: MarkupToken) -> RunFormat:
+        """The format of words in no run.  They become one if there are runs beside them."""
+        name = written_name(token)
+        run = f"{name.removesuffix('t')}r"
+        if any(self._markup.roles.get(one.name) == "run" for one in self._tokens):
+            return RunFormat(f"<{run}>", f"</{run}>", name, "", trims=True)
+        return RunFormat("", "", name, "", trims=True)
 
     def _trimmed(self, words: str) -> str:
         """Words at whose ends Word shows no white space, with a space where they would be glued.

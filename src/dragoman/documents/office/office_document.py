@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -23,7 +23,6 @@ from dragoman.documents.office.paragraph import (
     words_of,
     written_parts,
 )
-from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 from dragoman.text.character_encoding import CharacterEncoding, decode
 
@@ -33,13 +32,18 @@ _OF_WORDS = frozenset(["r", "t", "span", "s"])
 """Elements that hold words, by their names without prefix: there may be more or fewer of them."""
 _RUN_FORMAT, _PROPERTIES = "rPr", "pPr"
 _LEFT_OUT = frozenset(
-    ["lastRenderedPageBreak", "noBreakHyphen", "proofErr", "soft-page-break", "softHyphen"]
+    [
+        *("lastRenderedPageBreak", "noBreakHyphen", "proofErr", "soft-page-break", "softHyphen"),
+        *("phoneticPr", "rPh"),
+    ]
 )
 """Elements that a paragraph loses when it is translated."""
 
 
 @dataclass(frozen=True)
-class _Part:
+class ReadPart:
+    """A part of a document with its paragraphs."""
+
     name: str
     encoding: CharacterEncoding
     parts: Parts
@@ -53,21 +57,18 @@ class OfficeDocument(OpenDocument):
 
     Args:
         package: the file.
-        names: of the parts that are translated, the main one first.
-        markup: how the paragraphs of a part are written, by its text.
+        parts: those that are translated, the main one first.
+        consequences: the content of other parts, by their names, if any text changes.
     """
 
     def __init__(
-        self, package: ZipPackage, names: Sequence[str], markup: Callable[[str], ParagraphMarkup]
+        self,
+        package: ZipPackage,
+        parts: Sequence[ReadPart],
+        consequences: Mapping[str, bytes] | None = None,
     ) -> None:
-        self._package = package
-        size = sum(package.size(name) for name in names)
-        if size > _MOST_MARKUP:
-            raise DataError(
-                f"the text of the file has {size:,} bytes when it is unpacked; at most "
-                f"{_MOST_MARKUP:,} are read; divide the document"
-            )
-        self._parts = [_read(package, name, markup) for name in names]
+        self._package, self._parts = package, parts
+        self._consequences = consequences or {}
         self._texts: dict[str, MarkedText] = {}
         for part in self._parts:
             for paragraph in paragraphs(part.parts):
@@ -93,14 +94,7 @@ class OfficeDocument(OpenDocument):
 
     @override
     def written(self, translations: Sequence[str]) -> bytes:
-        # A paragraph whose words stay as they are stays as it is, byte for byte, and so does a
-        # part, and the file.
-        changed = {
-            key: None if words_of(translation) == same else translation
-            for key, translation, same in zip(
-                self._texts, translations, self._identities, strict=True
-            )
-        }
+        changed = self._changed(translations)
         replaced = {
             part.name: part.encoding.encode(written_parts(part.parts, changed.get), is_markup=True)
             for part in self._parts
@@ -110,7 +104,40 @@ class OfficeDocument(OpenDocument):
                 for key in paragraph.keys
             )
         }
-        return self._package.written(replaced) if replaced else self._package.content
+        if not replaced:
+            return self._package.content
+        return self._package.written({**self._consequences, **replaced})
+
+    def _changed(self, translations: Sequence[str]) -> dict[str, str | None]:
+        """The translations of texts by their keys, or None for those whose words do not change.
+
+        A paragraph whose words stay as they are stays as it is, byte for byte, and so does a part,
+        and the file.
+        """
+        return {
+            key: None if words_of(translation) == same else translation
+            for key, translation, same in zip(
+                self._texts, translations, self._identities, strict=True
+            )
+        }
+
+
+def read_parts(
+    package: ZipPackage, names: Iterable[str], markup: Callable[[str], ParagraphMarkup]
+) -> list[ReadPart]:
+    """Parts of a document; ``markup`` says how the paragraphs of a part are written, by its text.
+
+    Raises:
+        DataError: one is damaged or hostile, or they are too large.
+    """
+    names = list(names)
+    size = sum(package.size(name) for name in names)
+    if size > _MOST_MARKUP:
+        raise DataError(
+            f"the text of the file has {size:,} bytes when it is unpacked; at most "
+            f"{_MOST_MARKUP:,} are read; divide the document"
+        )
+    return [_read(package, name, markup) for name in names]
 
 
 def read_text(package: ZipPackage, name: str) -> tuple[str, CharacterEncoding]:
@@ -122,10 +149,11 @@ def read_text(package: ZipPackage, name: str) -> tuple[str, CharacterEncoding]:
         raise _of_part(name, error) from error
 
 
-def _read(package: ZipPackage, name: str, markup: Callable[[str], ParagraphMarkup]) -> _Part:
+def _read(package: ZipPackage, name: str, markup: Callable[[str], ParagraphMarkup]) -> ReadPart:
     text, encoding = read_text(package, name)
     try:
-        return _Part(name, encoding, read_blocks(part_tokens(text), markup(text)))
+        how = markup(text)
+        return ReadPart(name, encoding, read_blocks(how.tokens(text), how))
     except DataError as error:
         raise _of_part(name, error) from error
 

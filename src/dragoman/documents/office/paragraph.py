@@ -59,6 +59,8 @@ class Symbol:
     """Of the words within; None: the same as around it."""
     is_shown: bool = False
     """Whether it takes a place in the line, as words do."""
+    words: str = ""
+    """Written as words are, instead of ``begin``: a line end within a run."""
     rank: int | None = None
     """Place among the symbols of the paragraph whose order stays, or None for others."""
 
@@ -220,6 +222,8 @@ class _Writing:
                 self._write_raw([symbol.end])
             elif symbol.rank is not None:
                 self._write_in_order(symbol, symbol.rank)
+            elif symbol.words:
+                self._write_words(symbol.words)
             else:
                 self._write_raw(symbol.begin)
                 self._is_spaced = self._is_spaced and not symbol.is_shown

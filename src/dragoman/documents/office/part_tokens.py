@@ -24,6 +24,8 @@ _PREFIXES = {
             ("w", "wordprocessingml/2006/main", "wordprocessingml/main"),
             ("a", "drawingml/2006/main", "drawingml/main"),
             ("p", "presentationml/2006/main", "presentationml/main"),
+            ("x", "spreadsheetml/2006/main", "spreadsheetml/main"),
+            ("xdr", "drawingml/2006/spreadsheetDrawing", "drawingml/spreadsheetDrawing"),
             ("c", "drawingml/2006/chart", "drawingml/chart"),
             ("cdr", "drawingml/2006/chartDrawing", "drawingml/chartDrawing"),
             ("pic", "drawingml/2006/picture", "drawingml/picture"),
@@ -38,6 +40,7 @@ _PREFIXES = {
     f"{_MICROSOFT}2010/wordprocessingGroup": "wps",
     f"{_MICROSOFT}2010/wordprocessingCanvas": "wps",
     "http://schemas.microsoft.com/office/drawing/2014/chartex": "cx",
+    "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments": "xtc",
     **{
         f"{_OASIS}{name}:1.0": name
         for name in ("office", "text", "table", "draw", "style", "presentation", "manifest")
