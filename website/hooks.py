@@ -17,6 +17,7 @@ from website.outside_files import HOME, outside_files, rewritten
 ROOT = Path(__file__).parents[1]
 _KOREAN = ".ko.md"
 _KOREAN_FRONT = "index.ko.md"
+_FRONTS = ("index.md", _KOREAN_FRONT)
 _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 _NESTED = re.compile(r"^((?:  )+)(?=(?:[-*]|\d+\.) )", re.MULTILINE)
 _RARELY_WANTED = ("decisions/", f"{HOME}/")
@@ -62,17 +63,12 @@ def on_page_context(context: Any, page: Page, config: MkDocsConfig, **_: Any) ->
     source = page.file.src_uri
     english = source.replace(_KOREAN, ".md")
     korean = english.removesuffix(".md") + _KOREAN
-    files = context["pages"]
-    urls = {file.src_uri: file.url for file in files}
+    urls = {file.src_uri: file.url for file in context["pages"]}
     config.extra["alternate"] = [
         {"name": "English", "lang": "en", "link": urls.get(english, urls["index.md"])},
         {"name": "한국어", "lang": "ko", "link": urls.get(korean, urls[_KOREAN_FRONT])},
     ]
+    config.theme["language"] = "ko" if source.endswith(_KOREAN) else "en"
+    if source in _FRONTS:
+        page.meta["hide"] = ["navigation", "toc"]
     return context
-
-
-def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """Say in the HTML that a Korean page is Korean."""
-    if page.file.src_uri.endswith(_KOREAN):
-        output = output.replace('<html lang="en"', '<html lang="ko"', 1)
-    return output
