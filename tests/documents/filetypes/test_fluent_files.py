@@ -91,6 +91,12 @@ def test_whatever_a_model_says_is_text(said: str) -> None:
         assert shown.split() == said.split()
 
 
+def test_signs_of_the_syntax_are_quoted() -> None:
+    written = translated("a.ftl", "a = Hello you\n", by=lambda _: "[one\n.two *")
+    assert written == 'a = { "[" }one\n    { "." }two *\n'
+    assert translated("a.ftl", "a = Hello you\n", by=lambda _: "*") == 'a = { "*" }\n'
+
+
 def test_existing_translations() -> None:
     document = opened("a.ftl", CONTENT)
     known = "-brand = Firefox\ndone = { $n ->\n   *[other] Fertig\n  }\n"
