@@ -11,6 +11,7 @@ from studies.pages.result_data import ResultTable, ResultTopic
 
 COLUMNS = 120
 MADE = "<!-- Made by `python -m studies.pages` from {source}; edit that, not this page. -->"
+_PLUS_MINUS = "\u00a0±\u00a0"  # a figure stays on one line
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -64,7 +65,7 @@ def _table(name: str, number: int, table: ResultTable) -> Iterator[str]:
     yield f"## {table.title}"
     if table.text:
         yield wrapped(table.text)
-    yield markdown_table(table.head, table.rows, table.align)
+    yield markdown_table(table.head, table.rows, table.align).replace(" ± ", _PLUS_MINUS)
     if table.picture:
         yield f"![{table.title}](../images/{table.picture})"
     if table.plot is not None:

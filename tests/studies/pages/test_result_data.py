@@ -90,6 +90,6 @@ def test_an_unknown_machine_is_refused_and_a_known_one_shown(tmp_path: Path) -> 
         read_topics(tmp_path)
     (tmp_path / "machines.yaml").write_text("B: two cores\n", encoding="utf-8")
     page = result_page("a", read_topics(tmp_path)["a"])
-    assert "| **new** | 22.0 ± 1.4 | **+1.1** [+0.2, +2.0] (0.02) |" in page
+    assert "| **new** | 22.0\u00a0±\u00a01.4 | **+1.1** [+0.2, +2.0] (0.02) |" in page
     assert "](images/a-1.svg)" in page
     assert "| Two rows | 2026-11-29 | B | 1 | other work |" in page
