@@ -11,6 +11,10 @@ from studies.pages.result_data import ResultTable, ResultTopic
 
 COLUMNS = 120
 MADE = "<!-- Made by `python -m studies.pages` from {source}; edit that, not this page. -->"
+_SIGNS = """
+± and brackets are 95 % intervals by the bootstrap, p is by paired approximate randomisation, where
+a table says nothing else.
+"""
 _PLUS_MINUS = "\u00a0±\u00a0"  # a figure stays on one line
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
@@ -29,6 +33,7 @@ def result_page(name: str, topic: ResultTopic) -> str:
         blocks.append(wrapped(f"**Not measured:** {topic.not_measured}"))
     blocks += [
         "<details>\n<summary>Dates, machines and seeds</summary>",
+        wrapped(_SIGNS),
         _conditions(topic.tables),
         "</details>",
     ]
