@@ -76,3 +76,17 @@ def test_adding_is_dropout_and_a_sum(rate: float) -> None:
     for found, expected in zip(*results, strict=True):
         torch.testing.assert_close(found, expected)
     assert layer.eval()(y, onto=x).equal(x + y)
+
+
+def test_the_operator_of_compiled_code_draws_the_same_masks() -> None:
+    x = torch.randn(5, 7)
+    seed_dropout(3)
+    expected = keep_mask(x.shape, 0.3, x.dtype)
+    seed_dropout(3)
+    assert torch.equal(torch.ops.dragoman.dropout_mask(x, 0.3), expected)
+    torch.library.opcheck(  # masks differ from call to call, so results cannot be compared
+        torch.ops.dragoman.dropout_mask.default, (x, 0.3), test_utils="test_schema"
+    )
+    torch.library.opcheck(
+        torch.ops.dragoman.dropout_mask.default, (x, 0.3), test_utils="test_faketensor"
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,6 +22,9 @@ DropoutState = Any
 """State of NumPy's generator, which has no public type."""
 
 _generator = np.random.SFC64(0)
+
+_MASK = "dragoman::dropout_mask"
+"""The operator by which compiled code draws a mask: a compiler cannot look into NumPy."""
 
 
 def seed_dropout(*entropy: int) -> None:
@@ -66,7 +69,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             dropped = functional.dropout(x, self.rate)
             return dropped if onto is None else onto + dropped
-        mask = keep_mask(x.shape, self.rate, x.dtype)
+        mask = _mask(x, self.rate)
         return x * mask if onto is None else torch.addcmul(onto, x, mask)
 
     def extra_repr(self) -> str:
@@ -85,3 +88,25 @@ def keep_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     if dtype.itemsize == 2:  # 1 times the bits of the factor is the factor: nothing to convert
         return kept.mul_(factor.view(torch.int16)).view(dtype).view(shape)
     return kept.to(dtype).mul_(factor).view(shape)
+
+
+def _mask(like: Tensor, rate: float) -> Tensor:
+    if torch.compiler.is_compiling():
+        return cast(Tensor, torch.ops.dragoman.dropout_mask(like.detach(), rate))
+    return keep_mask(like.shape, rate, like.dtype)
+
+
+def _drawn_mask(like: Tensor, rate: float) -> Tensor:
+    return keep_mask(like.shape, rate, like.dtype)
+
+
+def _mask_shape(like: Tensor, rate: float) -> Tensor:
+    return like.new_empty(like.shape)
+
+
+# Compilers neither merge nor repeat nor reorder calls with this tag, so masks are drawn as without.
+torch.library.define(
+    _MASK, "(Tensor like, float rate) -> Tensor", tags=torch.Tag.nondeterministic_seeded
+)
+torch.library.impl(_MASK, "cpu", _drawn_mask)
+torch.library.register_fake(_MASK, _mask_shape)

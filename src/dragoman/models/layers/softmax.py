@@ -38,8 +38,11 @@ def softmax(scores: Tensor) -> Tensor:
 
 
 def _has_short_rows(scores: Tensor) -> bool:
-    """Whether rows on a CPU are shorter than a vector register, and not few."""
-    if scores.device.type != "cpu" or scores.numel() < _FEW:
+    """Whether rows on a CPU are shorter than a vector register, and not few.
+
+    Compiled code has PyTorch's softmax, because the other depends on the values of scores.
+    """
+    if torch.compiler.is_compiling() or scores.device.type != "cpu" or scores.numel() < _FEW:
         return False
     capability = torch.backends.cpu.get_cpu_capability()
     return scores.shape[-1] * scores.element_size() < _REGISTER_BYTES.get(capability, 16)

@@ -84,9 +84,14 @@ def _chunks(leaf: Tensor, model: TranslationModel) -> list[slice]:
     """Slices of positions whose scores fit into memory."""
     with torch.no_grad():
         scores_of_one = model.logits(leaf[:1]).numel()
-    at_once = CHUNK_SCORES if leaf.device.type == "cpu" else GPU_CHUNK_SCORES
+    return slices(len(leaf), scores_of_one, leaf.device)
+
+
+def slices(positions: int, scores_of_one: int, device: torch.device) -> list[slice]:
+    """Slices of ``positions`` whose scores fit into the memory of ``device``."""
+    at_once = CHUNK_SCORES if device.type == "cpu" else GPU_CHUNK_SCORES
     size = max(1, at_once // scores_of_one)
-    return [slice(start, start + size) for start in range(0, len(leaf), size)]
+    return [slice(start, start + size) for start in range(0, positions, size)]
 
 
 def cached_parts(scores: Tensor) -> list[slice]:
