@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from gpu_leads import SEARCH, TRAINING, by_ctranslate2
 from torch import Tensor
-from torch.autograd import DeviceType
+from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity
 
 from dragoman.data.batches import Batch, make_batch

@@ -130,7 +130,8 @@ def decode_compiled(model: Transformer, mode: str | None = None) -> None:
         hidden, state = decode(*inputs)
         return hidden.clone(), _copy(state)
 
-    model.decode = decode if mode is None else copied  # type: ignore[method-assign]
+    decoding: Any = decode if mode is None else copied
+    model.decode = decoding  # type: ignore[method-assign]
 
 
 def _copy(part: Any) -> Any:

@@ -18,6 +18,9 @@ from dragoman.training.objectives import CrossEntropy
 from dragoman.training.objectives.projected_loss import WholePass, whole_pass
 from dragoman.training.tasks import Objective
 
+# The compiler looks at the gradients of what it is given, for which PyTorch warns.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+
 SIZES = {"d_model": 10, "d_ff": 13, "heads": 2}
 BATCHES = [
     make_batch([[4, 5, 6], [7, 5], [8, 9]], [[5, 6], [7, 8, 9, 4, 5], [4, 4]]),
