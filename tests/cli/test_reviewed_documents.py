@@ -29,7 +29,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Path:
     again = call("translate", model, path, "--to-format", "xliff")
     assert "this is XLIFF; leave out --to-format" in one_error(again, 2)
     other = call("translate", model, document, "--to-format", "xliff", "--output", folder / "a.txt")
-    assert "with --to-format xliff is a .xlf file; change" in one_error(other, 2)
+    assert "--to-format xliff writes .xlf files; change" in one_error(other, 2)
     tree = call("translate", model, "--tree", folder, "--to-format", "xliff")
     assert "leave out FILE" in one_error(tree, 2)
     return path

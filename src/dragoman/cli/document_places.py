@@ -121,11 +121,10 @@ class DocumentPlaces:
         if output == STREAM:
             return
         if output.suffix.lower() not in suffixes and output.suffix:
-            said = "with --to-format xliff" if self.is_review else f"of a {suffixes[0]} file"
-            raise ConfigError(
-                f"--output {output}: the translation {said} is a {suffixes[0]} file"
-                f"{'' if self.is_review else ', too'}; change the suffix"
-            )
+            said = f"the translation of a {suffixes[0]} file is one, too"
+            if self.is_review:
+                said = f"--to-format xliff writes {suffixes[0]} files"
+            raise ConfigError(f"--output {output}: {said}; change the suffix")
         if output.is_file() and not self._replaces:
             raise ConfigError(f"{output}: exists already; {_REMEDY}")
 
