@@ -18,7 +18,7 @@ from soak.round_trips.text_check import BILINGUAL, lost_parts, untranslated
 
 AIM = 0.995
 """Share of files that are intact."""
-_OFFICE = frozenset([".docx", ".odt", ".pptx"])
+_OFFICE = frozenset([".docx", ".odp", ".ods", ".odt", ".pptx"])
 
 
 @dataclass

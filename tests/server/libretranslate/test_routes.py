@@ -20,7 +20,7 @@ from api_server import ApiServer, libre_server
 from document_jobs import document_job
 from echo_service import EchoService
 from libretranslatepy import LibreTranslateAPI
-from office_files import body_of, docx, run
+from office_files import body_of, docx, epub, odt, part, run, xlsx
 
 from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.database.records import DocumentJob, JobState
@@ -431,6 +431,25 @@ def test_a_file_of_word_stays_whole(http: httpx.Client) -> None:
     found = http.get(sent.json()["translatedFileUrl"]).content
     assert body_of(found) == f"<w:p>{run('HELLOde')}</w:p>"
     assert send(http, found[:99], "a.docx", source="auto").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("a.xlsx", xlsx("<t>Hello</t>"), "xl/sharedStrings.xml"),
+        ("a.ods", odt("<text:p>Hello</text:p>", kind="spreadsheet"), "content.xml"),
+        ("a.odp", odt("<text:p>Hello</text:p>", kind="presentation"), "content.xml"),
+        ("a.epub", epub("<p>Hello</p>"), "OPS/my page.xhtml"),
+    ],
+)
+def test_workbooks_presentations_and_books_stay_whole(
+    http: httpx.Client, name: str, content: bytes, place: str
+) -> None:
+    sent = send(http, content, name, source="en")
+    found = http.get(sent.json()["translatedFileUrl"]).content
+    assert part(found, place) == part(content, place).replace("Hello", "HELLOde").replace(
+        'lang="en"', 'lang="de"'
+    )
 
 
 def test_a_file_of_a_page_keeps_its_tags(http: httpx.Client) -> None:
