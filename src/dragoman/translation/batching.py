@@ -14,9 +14,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 from pydantic import Field
 
@@ -29,6 +28,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation, best_text
 from dragoman.translation.terms import UseOfTerms
+from dragoman.translation.waiting_requests import RequestPart, WaitingRequest, expire, fail
 
 
 class BatchingConfig(Config):
@@ -51,8 +51,6 @@ class BatchingConfig(Config):
     """Batches that the translator works on at the same time, such as one per worker."""
 
 
-_FEW_LINES = 8
-"""Lines that a request has, at most, to be served before longer ones."""
 _LONGEST_WAITING = 3
 """Interval, in batches, at which the first line is that of the request which has waited longest."""
 
@@ -77,46 +75,6 @@ class ReadsContext(Protocol):
         """The lines of one text, each with its context."""
 
 
-@dataclass(eq=False)
-class _Request:
-    """The lines of one caller."""
-
-    config: SearchConfig
-    glossary: Glossary | None
-    lines: list[str]
-    prefixes: list[str] | None
-    arrived: float
-    answer: asyncio.Future[list[list[Translation]]]
-    taken: int = 0
-    """Number of lines handed to the translator so far."""
-    translations: dict[int, list[Translation]] = field(default_factory=dict)
-    """Translations so far, by the place of their line."""
-    trace: tracing.Waiting | None = field(default_factory=tracing.waiting)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it has few lines."""
-        return len(self.lines) <= _FEW_LINES
-
-    @property
-    def kind(self) -> tuple[SearchConfig, bool, Glossary | None]:
-        """Requests of the same kind can share a call."""
-        return self.config, self.prefixes is None, self.glossary
-
-
-class _Part(NamedTuple):
-    """Lines of a request that are in a batch."""
-
-    request: _Request
-    places: range
-
-    def give(self, translated: Sequence[list[Translation]]) -> None:
-        request, known = self.request, self.request.translations
-        known.update(zip(self.places, translated, strict=True))
-        if len(known) == len(request.lines) and not request.answer.done():
-            request.answer.set_result([known[n] for n in range(len(request.lines))])
-
-
 class RequestBatcher:
     """Batches requests; must be created, used and closed in one event loop.
 
@@ -134,7 +92,7 @@ class RequestBatcher:
         self._in_context = translator.in_context if isinstance(translator, ReadsContext) else None
         self._own = None if executor else ThreadPoolExecutor(self._config.batches_at_once)
         self._executor = executor or self._own
-        self._queue: dict[_Request, None] = {}  # in the order of their turns
+        self._queue: dict[WaitingRequest, None] = {}  # in the order of their turns
         self._waiting = 0  # lines of the queue
         self._latest = 0.0  # when the newest request came
         self._last_seconds = 0.0  # that a batch took
@@ -192,7 +150,7 @@ class RequestBatcher:
         if not request.lines:
             return []
         self._admit(request)
-        timer = None if deadline is None else loop.call_at(deadline, _expire, request.answer)
+        timer = None if deadline is None else loop.call_at(deadline, expire, request.answer)
         try:
             return await request.answer
         finally:
@@ -222,7 +180,7 @@ class RequestBatcher:
         glossary: Glossary | None,
         options: dict[str, Any],
         loop: asyncio.AbstractEventLoop,
-    ) -> _Request:
+    ) -> WaitingRequest:
         texts = list(check_lines(lines))
         if self._in_context is not None:  # a request may be served in parts
             texts = self._in_context(texts)
@@ -237,9 +195,9 @@ class RequestBatcher:
                 raise DataError(
                     f"{len(texts)} lines and {len(prefixes)} prefixes: give one prefix per line"
                 )
-        return _Request(config, glossary, texts, prefixes, loop.time(), loop.create_future())
+        return WaitingRequest(config, glossary, texts, prefixes, loop.time(), loop.create_future())
 
-    def _admit(self, request: _Request) -> None:
+    def _admit(self, request: WaitingRequest) -> None:
         """Put a request at the end of the queue, if there is room."""
         if self._closed:
             raise UsageError("this batcher is closed; create another one")
@@ -258,7 +216,7 @@ class RequestBatcher:
             self._serving = asyncio.get_running_loop().create_task(self._serve())
         self._changed.set()
 
-    def _leave(self, request: _Request) -> None:
+    def _leave(self, request: WaitingRequest) -> None:
         """Drop the remaining work of a request that has its answer or no longer wants one."""
         if request in self._queue:
             del self._queue[request]
@@ -283,7 +241,7 @@ class RequestBatcher:
                 await asyncio.wait(self._batches)
         finally:
             for request in list(self._queue):  # not empty if the event loop ends
-                _fail(request.answer, WorkerError("the batcher has stopped"))
+                fail(request.answer, WorkerError("the batcher has stopped"))
 
     async def _batch_is_due(self) -> None:
         """Wait until a batch is full, its first request has waited long enough, or on closing."""
@@ -304,7 +262,7 @@ class RequestBatcher:
         latest = first + max(wait, self._config.wait_share * self._last_seconds)
         return min(latest, max(first, self._latest) + wait)
 
-    def _next(self) -> _Request:
+    def _next(self) -> WaitingRequest:
         """The request with which the next batch begins: a small one, if there is any."""
         self._gathered += 1
         longest_waiting = next(iter(self._queue))
@@ -312,7 +270,7 @@ class RequestBatcher:
             return longest_waiting
         return next((one for one in self._queue if one.is_small), longest_waiting)
 
-    def _gather(self) -> list[_Part]:
+    def _gather(self) -> list[RequestPart]:
         """Take the lines of the request whose turn it is, and of others of its kind.
 
         Waiting lines are shared out among the batches that can start now.  If not all fit, those of
@@ -334,7 +292,7 @@ class RequestBatcher:
                     abs(len(one.lines[one.taken]) - length),
                 )
             )
-        parts: list[_Part] = []
+        parts: list[RequestPart] = []
         lines = characters = 0
         for request in alike:
             begin = request.taken
@@ -347,7 +305,7 @@ class RequestBatcher:
             if request.taken == begin:
                 break
             tracing.leave_queue(request.trace)
-            parts.append(_Part(request, range(begin, request.taken)))
+            parts.append(RequestPart(request, range(begin, request.taken)))
             self._waiting -= request.taken - begin
             del self._queue[request]
             if request.taken < len(request.lines):
@@ -355,7 +313,7 @@ class RequestBatcher:
                 break
         return parts
 
-    async def _translate(self, parts: list[_Part]) -> None:
+    async def _translate(self, parts: list[RequestPart]) -> None:
         """Translate a batch, then make room for the next."""
         clock = asyncio.get_running_loop().time
         begin = clock()
@@ -363,14 +321,14 @@ class RequestBatcher:
             await self._answer(parts)
         except asyncio.CancelledError:  # the event loop ends: leave no caller waiting
             for part in parts:
-                _fail(part.request.answer, WorkerError("the batcher has stopped"))
+                fail(part.request.answer, WorkerError("the batcher has stopped"))
             raise
         finally:
             self._last_seconds = clock() - begin
             self._working -= 1
             self._free.release()
 
-    async def _answer(self, parts: list[_Part]) -> None:
+    async def _answer(self, parts: list[RequestPart]) -> None:
         """Give each request of a batch its translations, or the error that it causes."""
         parts = [part for part in parts if not part.request.answer.done()]
         if not parts:
@@ -380,7 +338,7 @@ class RequestBatcher:
                 translated = await self._call(parts)
         except Exception as error:
             if len(parts) == 1:
-                _fail(parts[0].request.answer, error)
+                fail(parts[0].request.answer, error)
                 self._leave(parts[0].request)
                 return
             for part in parts:  # one by one, so that only the request that fails gets the error
@@ -391,7 +349,7 @@ class RequestBatcher:
             part.give(translated[begin : begin + len(part.places)])
             begin += len(part.places)
 
-    async def _call(self, parts: list[_Part]) -> list[list[Translation]]:
+    async def _call(self, parts: list[RequestPart]) -> list[list[Translation]]:
         """Call the translator in a thread."""
         config, without_prefix, glossary = parts[0].request.kind
         options: dict[str, Any] = config.model_dump()
@@ -418,12 +376,3 @@ def _translated(
             return translator.translate_nbest(lines, **options)
     except StopIteration as error:  # no future can hold it: its caller would wait for ever
         raise RuntimeError("the translator raised StopIteration") from error
-
-
-def _expire(answer: asyncio.Future[list[list[Translation]]]) -> None:
-    _fail(answer, DeadlineError("the translation was not ready at its deadline"))
-
-
-def _fail(answer: asyncio.Future[list[list[Translation]]], error: Exception) -> None:
-    if not answer.done():
-        answer.set_exception(error)
