@@ -20,7 +20,8 @@ _KOREAN_FRONT = "index.ko.md"
 _FRONTS = ("index.md", _KOREAN_FRONT)
 _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 _NESTED = re.compile(r"^((?:  )+)(?=(?:[-*]|\d+\.) )", re.MULTILINE)
-_RARELY_WANTED = ("decisions/", f"{HOME}/")
+_BOOSTS = {"faq.md": 2.0, "results/": 0.6, "api.md": 0.5, "decisions/": 0.3, f"{HOME}/": 0.3}
+"""How much a hit on these pages counts in the search, where one on others counts 1."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -42,8 +43,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Write for Python-Markdown what GitHub reads: nested lists, text within ``<details>``."""
     source = page.file.src_uri
-    if source.startswith(_RARELY_WANTED):
-        page.meta.setdefault("search", {"boost": 0.3})
+    for beginning, boost in _BOOSTS.items():
+        if source.startswith(beginning):
+            page.meta["search"] = {"boost": boost}
     if not source.startswith(f"{HOME}/"):
         markdown = rewritten(markdown, f"docs/{source}", ROOT)
     parts, end = [], 0
