@@ -122,3 +122,13 @@ def test_ours_come_first_and_broken_formats_of_other_packages_harm_no_others(
         "cannot be loaded: AttributeError",
     ):
         assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("paper.pdf", "'pdftotext FILE.pdf FILE.txt'"), ("old/Report.DOC", "save it as .docx")],
+)
+def test_what_cannot_be_kept_is_refused_with_a_remedy(name: str, remedy: str) -> None:
+    with pytest.raises(DataError, match="are not translated: ") as refused:
+        document_format(name)
+    assert remedy in str(refused.value)

@@ -131,6 +131,8 @@ def document_format(name: str) -> DocumentFormat:
     form = _of_suffix(suffix, DOCUMENT_FORMATS) or _of_suffix(suffix, document_formats())
     if form is not None:
         return form
+    if suffix in _REMEDIES:
+        raise DataError(f"files of the format {suffix!r} are not translated: {_REMEDIES[suffix]}")
     problem = (
         f"files of the format {suffix!r} are not translated"
         if suffix
@@ -138,6 +140,17 @@ def document_format(name: str) -> DocumentFormat:
     )
     broken = "".join(f"; {one}" for one in _all_added() if isinstance(one, ConfigError))
     raise DataError(f"{problem}; take one that ends in {', '.join(file_suffixes())}{broken}")
+
+
+_REMEDIES = {
+    ".pdf": "they have places of letters instead of sentences, so their layout cannot be kept; "
+    "translate the document that it was made from, or its text ('pdftotext FILE.pdf FILE.txt')",
+    ".doc": "save it as .docx, in Word or LibreOffice",
+    ".rtf": "save it as .docx, in Word or LibreOffice",
+    ".xls": "save it as .xlsx, in Excel or LibreOffice",
+    ".ppt": "save it as .pptx, in PowerPoint or LibreOffice",
+}
+"""Formats that people try, with what to do instead; a package may add them all the same."""
 
 
 def _of_suffix(suffix: str, formats: Iterable[DocumentFormat]) -> DocumentFormat | None:
