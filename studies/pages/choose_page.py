@@ -17,16 +17,17 @@ Four pieces of advice for almost everyone:
 
 1. **Let `dragoman init` look at your text.** It chooses the size of the model, the vocabulary and
    the optimizer for your text and your minutes, and says why.
-2. **Begin with a model that knows your languages**, if there is one: [start from a public
-   model](start-from-a-public-model.md), then [adapt](adaptation.md) it. This helps only if that
-   model translates well.
+2. **Begin with a model that translates your languages well**, if there is one: [start from a public
+   model](start-from-a-public-model.md), or [adapt](adaptation.md) one of your own. No public model
+   has been measured here yet, so compare it with a model from nothing.
 3. **Leave protection on.** [Placeholders, tags, addresses and numbers](placeholders.md) are kept by
-   default, in every line.
+   default; a line in which one is still lost is flagged.
 4. **Spend search time last.** The [length penalty](search.md) is chosen on your dev set at the end
    of training; [ensembles](search.md) and a [distilled student](distillation.md) come after that.
 
-The figures were measured here, most of them with small models, little text and one seed: trust
-signs before digits ([how](results.md)). An interval or p covers the choice of test sentences.
+The figures were measured here, most of them with small models, little text and one seed: trust the
+sign of a difference more than its size ([how](results.md)). An interval or p covers the choice of
+test sentences, not of seeds.
 """
 _NOTHING = ("no gain here", "loses here")
 _NO_GAIN = """\
