@@ -16,7 +16,7 @@ from dragoman.models.interface import TranslationModel
 def compile_layers(
     model: TranslationModel,
     *,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str = "inductor",
     fullgraph: bool = False,
 ) -> None:
     """Make the separate layers of ``model`` compute by compiled code where gradients are needed.
