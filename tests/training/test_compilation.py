@@ -39,7 +39,8 @@ backends = pytest.mark.parametrize(
     [
         TRACED,
         pytest.param("aot_eager", marks=exhaustive),  # the backward pass is traced, too
-        pytest.param("inductor", marks=exhaustive),  # and both become C++
+        # Both become C++, which takes minutes to compile on two cores.
+        pytest.param("inductor", marks=[exhaustive, pytest.mark.timeout(1800)]),
     ],
 )
 
