@@ -54,6 +54,10 @@ NOTATIONS += [
         ("a.md", "a ", "{ .b ", 8000, ""),
         ("a.md", "a ", "{ .b }", 4000, ""),
         ("a.md", "a ", "[b]({{ c ", 2000, ""),
+        ("a.rst", "a ", "a.", 20_000, " b"),  # names of references, at every part
+        ("a.rst", "a `b", " ", 60_000, "<c>`_ d"),
+        ("a.rst", "", "- ", 4000, "b"),
+        ("a.rst", "", "== ==\n", 4000, "\na"),
         ("a.txt", "a ", "http://", 8000, " b"),  # one thing to copy
         ("a.txt", "a ", "{a}", 6000, " b"),  # many, each compared with all
         ("a.srt", _CUE, " ", 60_000, "b"),  # line breaks, at every space

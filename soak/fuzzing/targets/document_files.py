@@ -144,6 +144,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         words="* ** _ ` ``` [ ]( ![ | > # - 1. ~~ <b> \\ [^a] ---\n",
         bombs=(within("# a\n\n", "\n"), within("", "")),
     ),
+    "rst": lambda: _kind(
+        "page.rst",
+        words="* ** `` ` `_ `__ <a> | |_ [1]_ a_ :a: .. :: - 1. (a) ==== ---- >>> \\ \t + \n\n",
+        bombs=(within("a\n=\n\n", "\n"), within("- ", "")),
+    ),
     "srt": lambda: _kind(
         "film.srt",
         words="--> <i> {\\an8} 00:00:01,000",

@@ -20,7 +20,7 @@ from soak.fuzzing.target import seed
 
 LANGUAGES = FileLanguages("en", "de")
 NAMES = [
-    *("page.md", "page.html", "film.srt", "catalogue.po", "texts.yml", "strings.xml"),
+    *("page.md", "page.rst", "page.html", "film.srt", "catalogue.po", "texts.yml", "strings.xml"),
     *("texts.properties", "texts.xcstrings", "texts.ts", "texts.csv", "version-1.xlf"),
 ]
 PAGE = b"<p>Hello <b>good <i>old</i></b> you, {name}.<br>Bye <img src=a> then</p>\n<p>Second</p>"

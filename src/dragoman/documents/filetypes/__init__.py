@@ -28,6 +28,7 @@ from dragoman.documents.filetypes.open_document_files import OdpFile, OdsFile, O
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.properties_files import PropertiesFile
 from dragoman.documents.filetypes.qt_files import QtFile
+from dragoman.documents.filetypes.rest_files import RestFile
 from dragoman.documents.filetypes.resx_files import ResxFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
@@ -61,6 +62,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     EpubFile(),
     MarkdownFile(),
     MdxFile(),
+    RestFile(),
     SubRipFile(),
     WebVttFile(),
     AssFile(),

@@ -1,0 +1,1 @@
+"""reStructuredText: its blocks, its inline markup, and documents of it."""
