@@ -123,10 +123,13 @@ model, database, seconds = sys.argv[1:]
 system = {"models": [model], "source_language": "en", "target_language": "de"}
 values = {"systems": [system], "port": 0, "database": database}
 values["shutdown_seconds"] = float(seconds)
-Translator.translate_nbest = lambda *_, **options: time.sleep(1000)
 serving.CLOSING_SECONDS = 1.5
 log_to_standard_error("plain")
-ready = lambda address, directions: print(address, flush=True)
+
+def ready(address, directions):  # each system has translated a word before
+    Translator.translate_nbest = lambda *_, **options: time.sleep(1000)
+    print(address, flush=True)
+
 serving.serve_until_stopped(read_server(None, values), ready)
 """
 """A server of which each batch takes a thousand seconds."""
