@@ -29,6 +29,7 @@ _TEXTS: Mapping[str, str] = {
         "```\none hundred\n```\n"
     ),
     "a.mdx": 'import X from "x"\n\n# One hundred\n\n<X title="one">Three *hundred* euros</X>\n',
+    "a.adoc": "== One hundred euros\n\n* On *Monday*, _May_ first: `code`\n\nA:: two days\n",
     "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nOne hundred\n<i>euros</i>\n\n2\n00:00:03,000 --> "
     "00:00:04,000\n- Two hours.\n- Three hours.\n",
     "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>One hundred euros\n\nNOTE one\n",

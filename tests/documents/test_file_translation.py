@@ -257,6 +257,7 @@ ONE_TEXT: dict[str, str | bytes] = {
     "a.md": "# Copy *it*\n",
     "a.mdx": "# Copy <b>it</b>\n",
     "a.rst": "Copy *it*\n=========\n",
+    "a.adoc": "== Copy *it*\n",
     "a.srt": "1\n00:00:01,000 --> 00:00:02,000\n<i>Copy\nit</i>\n",
     "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nCopy &amp; it\n",
     "a.ass": "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,Copy {\\i1}it{\\i0}\n",

@@ -50,6 +50,9 @@ NOTATIONS += [
         ("strings.xml", '<resources><string name="a">"a', " ", 60_000, "a</string></resources>"),
         ("a.xlf", '<?xml version="1.0"?><xliff version="1.2">', "\n", 60_000, "</xliff>"),
         ("a.md", "a\n", ": ", 2000, "b"),  # definitions in definitions
+        ("a.adoc", "a ", " *a", 4000, ""),
+        ("a.adoc", "a ", "[", 8000, ""),
+        ("a.adoc", "a ", "\\*", 4000, ""),
         ("a.md", "a\n", ": b\n", 2000, ""),
         ("a.md", "a ", "{ .b ", 8000, ""),
         ("a.md", "a ", "{ .b }", 4000, ""),

@@ -149,6 +149,11 @@ _KINDS: Mapping[str, Callable[[], _Kind]] = {
         words="* ** `` ` `_ `__ <a> | |_ [1]_ a_ :a: .. :: - 1. (a) ==== ---- >>> \\ \t + \n\n",
         bombs=(within("a\n=\n\n", "\n"), within("- ", "")),
     ),
+    "asciidoc": lambda: _kind(
+        "page.adoc",
+        words="== . * ** - :: ;; [a] ---- ==== |=== + // {a} << >> link:a[b] `a` *b* _c_ \\ :a:\n",
+        bombs=(within("= a\n\n", "\n"), within("", "")),
+    ),
     "srt": lambda: _kind(
         "film.srt",
         words="--> <i> {\\an8} 00:00:01,000",

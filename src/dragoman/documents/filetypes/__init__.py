@@ -17,6 +17,7 @@ from dragoman.core.plugins import Registry, are_suffixes, installed
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
+from dragoman.documents.filetypes.asciidoc_files import AsciidocFile
 from dragoman.documents.filetypes.ass_files import AssFile
 from dragoman.documents.filetypes.csv_files import CsvFile
 from dragoman.documents.filetypes.epub_files import EpubFile
@@ -63,6 +64,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     MarkdownFile(),
     MdxFile(),
     RestFile(),
+    AsciidocFile(),
     SubRipFile(),
     WebVttFile(),
     AssFile(),

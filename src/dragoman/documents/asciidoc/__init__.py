@@ -1,0 +1,1 @@
+"""AsciiDoc: lines and blocks, inline markup, and what is written again."""
