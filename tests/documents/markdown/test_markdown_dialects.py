@@ -124,6 +124,7 @@ def capitals(text: str) -> str:
         ("$$\na = b\n$$\nc\n", "$$\na = b\n$$\nC\n"),
         ("a $b^2 = \\$c$ d $$e$$ f\n", "A $b^2 = \\$c$ D $$e$$ F\n"),
         ("$5 and $6, US$ and A$\n", "$5 AND $6, US$ AND A$\n"),
+        ("a %1$tY b %1$tY c\n", "A %1$tY B %1$tY C\n"),
         ("$$ a\n$$\n", "$$ A\n$$\n"),
         ("$$a\n= b$$\nc\n", "$$a\n= b$$\nC\n"),
     ],

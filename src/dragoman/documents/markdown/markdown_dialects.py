@@ -82,9 +82,11 @@ _OPTION = re.compile(r":[\w-]+:(?:[ \t].*)?")  # MyST
 _INLINE_ATTRIBUTES = re.compile(rf"(?<!\{{){_ATTRIBUTES}(?!\}})")
 _IN_ADDRESS = re.compile(rf"{TEMPLATE_TAG}|\{{\{{[^{{}}\n]*\}}\}}")
 _LONGEST_ADDRESS = 2000
-# As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.
+# As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.  The
+# dollar of a placeholder such as %1$tY begins none.
 _FORMULA = re.compile(
-    r"(?<!\$)(?:\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$]))"
+    r"(?<!\$)(?<!%\d)(?<!%\d\d)"
+    r"(?:\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$]))"
 )
 
 
