@@ -185,9 +185,14 @@ def conclude_run(
         click.echo(f"\n{text}")
     if report is not None:
         click.echo(f"\nReport: {report}")
-    click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    saved = read_config(experiment.run / MODEL_DIRECTORY / CONFIG_FILE)
-    click.echo(f"Use it: {usage(experiment.run, saved)}")
+    show_use(experiment.run)
+
+
+def show_use(run: Path) -> None:
+    """Print where the model of a run is, and a command that uses it."""
+    click.echo(f"Model:  {run / MODEL_DIRECTORY}")
+    saved = read_config(run / MODEL_DIRECTORY / CONFIG_FILE)
+    click.echo(f"Use it: {usage(run, saved)}")
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from dragoman.cli import declare
 from dragoman.cli.option_types import MODEL, PATH
 from dragoman.cli.options import json_option, pairs_options, set_option, unreviewed_option
 from dragoman.cli.tracker_options import chosen_trackers, tracker_options
-from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.techniques.adaptation.domain import Domain
@@ -90,7 +89,7 @@ def adapt(
     from dragoman.techniques.adaptation.flow import Adaptation
     from dragoman.techniques.adaptation.parent import ParentModel
     from dragoman.workflows.results import print_json
-    from dragoman.workflows.runs import CommandLineHost, check_one_process, run_values
+    from dragoman.workflows.runs import CommandLineHost, check_one_process, run_values, show_use
 
     tracking = chosen_trackers(given)
     check_one_process("adapt trains")
@@ -115,8 +114,7 @@ def adapt(
     for note in adapted.report.notes:
         click.echo(f"Note: {note}.")
     click.echo(f"\n{adapted.report.outcome()}.")
-    click.echo(f"Model:  {adapted.experiment.run / 'model'}")
-    click.echo(f"Use it: dragoman translate {in_shell(adapted.experiment.run)} < input.txt")
+    show_use(adapted.experiment.run)
 
 
 def _beside(model: Path, name: str) -> Path:
