@@ -112,7 +112,7 @@ def _train(size: str, tokens: int, passes: int, lead: str) -> tuple[float, list[
 def stepper(
     size: str, tokens: int, passes: int = 1, lead: str = "eager"
 ) -> tuple[Callable[[], int], Remembered]:
-    """What takes a step of training and returns its target tokens, and its objective."""
+    """A function that takes a training step and returns its target tokens, and the objective."""
     torch.manual_seed(1)
     model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).train().to(DEVICE)
     optimizer = Replicas(model, AdamConfig(), torch.bfloat16)
@@ -123,7 +123,7 @@ def stepper(
 
 
 def profile(size: str, tokens: str, lead: str = "eager") -> str:
-    """What five steps spend their time on, by kind, and the operations that take most of it."""
+    """Time of five steps by kind of operation, and the operations that take most of it."""
     step, _ = stepper(size, int(tokens), lead=lead)
     for _ in range(5):
         step()

@@ -33,7 +33,7 @@ from dragoman.training.tasks import Objective
 
 SMOOTHING = 0.1
 BACKEND = os.environ.get("BACKEND", "inductor")
-"""What compiles; ``aot_eager`` tries everything but the generated code, in seconds."""
+"""The compiler; ``aot_eager`` tries everything but the generated code, in seconds."""
 
 
 def compiled(function: Callable[..., Any], mode: str | None = None, **options: Any) -> Any:
