@@ -134,6 +134,9 @@ UNCOMPILED = ("peak", "train base eager", "train base operator", "train base lig
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+# The compiler looks at the gradients of what it is given, and uses what PyTorch itself warns of.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 @pytest.mark.usefixtures("own_attention")
 def test_a_dry_run_carries_out_everything(
     whole: bool,
