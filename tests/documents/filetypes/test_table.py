@@ -129,6 +129,6 @@ def test_ours_come_first_and_broken_formats_of_other_packages_harm_no_others(
     [("paper.pdf", "'pdftotext FILE.pdf FILE.txt'"), ("old/Report.DOC", "save it as .docx")],
 )
 def test_what_cannot_be_kept_is_refused_with_a_remedy(name: str, remedy: str) -> None:
-    with pytest.raises(DataError, match="are not translated: ") as refused:
+    with pytest.raises(DataError, match="are not translated; ") as refused:
         document_format(name)
     assert remedy in str(refused.value)

@@ -135,19 +135,18 @@ def document_format(name: str) -> DocumentFormat:
     form = _of_suffix(suffix, DOCUMENT_FORMATS) or _of_suffix(suffix, document_formats())
     if form is not None:
         return form
-    if suffix in _REMEDIES:
-        raise DataError(f"files of the format {suffix!r} are not translated: {_REMEDIES[suffix]}")
     problem = (
         f"files of the format {suffix!r} are not translated"
         if suffix
         else "the name of the file has no suffix, which says the format"
     )
+    remedy = _REMEDIES.get(suffix, f"take one that ends in {', '.join(file_suffixes())}")
     broken = "".join(f"; {one}" for one in _all_added() if isinstance(one, ConfigError))
-    raise DataError(f"{problem}; take one that ends in {', '.join(file_suffixes())}{broken}")
+    raise DataError(f"{problem}; {remedy}{broken}")
 
 
 _REMEDIES = {
-    ".pdf": "they have places of letters instead of sentences, so their layout cannot be kept; "
+    ".pdf": "a PDF has places of letters instead of sentences, so its layout cannot be kept; "
     "translate the document that it was made from, or its text ('pdftotext FILE.pdf FILE.txt')",
     ".doc": "save it as .docx, in Word or LibreOffice",
     ".rtf": "save it as .docx, in Word or LibreOffice",
