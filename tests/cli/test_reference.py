@@ -35,9 +35,28 @@ def test_what_replaces_the_section_of_a_base_is_named() -> None:
     assert set(re.findall(r"`(\w+\.\w+)`", replaced)) == set(REPLACED)
 
 
-def test_every_key_of_every_part_has_a_row() -> None:
-    rows = [match[1] for match in map(ROW.fullmatch, page.reference().splitlines()) if match]
-    assert set(rows) == {name for _, name in all_fields()}
+def test_every_key_of_every_part_is_in_its_section() -> None:
+    sections = page._sections(ExperimentConfig)
+    for section in sections:
+        text = page._render(section, sections)
+        rows = {match[1] for match in map(ROW.fullmatch, text.splitlines()) if match}
+        elsewhere = set(
+            re.findall(r"`(\w+)`(?=[,.])", "".join(re.findall("^As in .*", text, re.M)))
+        )
+        named = set(re.findall(r"(?:family|kind)(?= \w+$)", text.splitlines()[0]))
+        assert not rows & elsewhere
+        assert rows | elsewhere | named == set(keys_of(section.kind)), section.title
+
+
+def test_a_row_that_two_alternatives_share_is_shown_once() -> None:
+    lines = page.reference().splitlines()
+    start = lines.index("### `transforms`, kind noise")
+    noise = lines[start : lines.index("### `transforms`, kind mask_spans")]
+    assert "As in [tag](#transforms-kind-tag): `share`, `from_epoch`." in noise
+    assert not any(line.startswith("| `share`") for line in noise)
+    segment = lines[lines.index("### `transforms`, kind segment") :]
+    share = next(line for line in segment if line.startswith("| `share`"))
+    assert "| `0.1` |" in share  # with another default it has a row
 
 
 def test_headings_are_short_and_differ() -> None:
@@ -51,6 +70,8 @@ def test_a_shared_section_lists_its_keys_below_its_heading() -> None:
     lines = page.reference().splitlines()
     keys = lines[lines.index("### Part of the corpus") + 2]
     assert keys.startswith("Keys: `data.train`, `data.held_out`, `data.dev`")
+    keys = lines[lines.index("### `transforms`, kind copy") + 2]
+    assert keys == "Keys: `transforms` of a [part of the corpus](#part-of-the-corpus)."
     keys = lines[lines.index("### `objective`, kind r_drop") + 2]
     assert keys == "Keys: `training.objective`, `training.tasks.objective`."
 
@@ -109,16 +130,22 @@ class Outer(Config):
     """What."""
     style: str | None = Field(default=None, examples=["plain", "bold"])
     """In which way."""
+    share: float | None = Field(0.5, gt=0, le=1e6)
+    """Which part."""
+    size: int = Field(3, ge=1, le=1000)
+    """How large."""
 
 
 @pytest.mark.parametrize(
     ("name", "words", "default"),
     [
-        ("count", "whole number, at least 1, below 9", "`3`"),
-        ("rate", "number, above 0, or `null`", "`null`"),
+        ("count", "integer ≥ 1, < 9", "`3`"),
+        ("rate", "number > 0", "`null`"),
+        ("share", "number > 0, ≤ 1000000, or `null`", "`0.5`"),
+        ("size", "integer 1 to 1000", "`3`"),
         ("names", "list of: text (at least 1)", "`[x]`"),
         ("parts", "names, each with a LINK", "`{}`"),
-        ("style", "text, such as `plain`, `bold`, or `null`", "`null`"),
+        ("style", "text, such as `plain`, `bold`", "`null`"),
     ],
 )
 def test_types_ranges_and_defaults_in_words(name: str, words: str, default: str) -> None:

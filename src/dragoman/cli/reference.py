@@ -33,20 +33,21 @@ Generated from the code with `python -m dragoman.cli.reference > docs/configurat
 the docstring beside a field, not this page.
 
 One YAML file describes a run completely: `dragoman train FILE` carries it out, `dragoman doctor
-FILE` checks it first. It only needs the keys that differ from their defaults. An unknown key or a
-value of the wrong type is an error that names the key, and all errors are reported at once;
-settings are checked against one another once each is valid by itself.
-Numbers must be finite, and whole numbers fit into 64 bits; a number may be written as text, as YAML
-reads `1e-4`, and `true` and `false` are not numbers. YAML's anchors and merge keys work, up to
-100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
-named by `--set`, such as `--set training.start_from=runs/parent`, is relative to the current
-directory.
+FILE` checks it first. It needs only the keys that differ from their defaults; where the default is
+`null`, `null` is also a value. All errors are reported at once, each with its key: unknown keys and
+values of the wrong type first, settings that contradict one another once all of these are valid.
 
-With `base: other.yaml` a file contains only the differences from another one; a section that names
-another `family`, `data.dev`, `data.test`, `training.objective`, `training.tasks` and lists replace
-those of the base, everything else is merged key by key. `--set training.max_steps=500` overrides a
-value for one command. The configuration that ran is written to `config.yaml` in the run directory,
-with all defaults filled in.
+- **Numbers** are finite, and integers have at most 64 bits. A number may be written as text, since
+  YAML reads `1e-4` as text; `true` and `false` are not numbers.
+- **Paths** are relative to the folder of the file. Only a model named by `--set`, such as
+  `--set training.start_from=runs/parent`, is relative to the current directory.
+- **`--set training.max_steps=500`** overrides a value for one command.
+- **Anchors and merge keys** of YAML work, up to 100,000 values and 50 levels.
+
+With `base: other.yaml` a file contains only its differences from another file. Keys are merged one
+by one, but a section with another `family`, `data.dev`, `data.test`, `training.objective`,
+`training.tasks` and lists replace those of the base. The run directory gets the configuration that
+ran, with all defaults, as `config.yaml`.
 """
 
 _SERVER_HEAD = """\
@@ -151,11 +152,6 @@ class _Section:
         return self.name.lower() if kind is None else str(kind.default)
 
     @property
-    def place(self) -> str:
-        """The line below the heading that lists the keys of a shared section."""
-        return "Keys: " + ", ".join(f"`{key}`" for key in self.keys) + "."
-
-    @property
     def level(self) -> int:
         """Level of the heading: two for a part of the file, three for a nested section."""
         return 3 if "." in self.keys[0] else 2
@@ -217,19 +213,51 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
 
 def _render(section: _Section, sections: list[_Section]) -> str:
     links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
-    # The distinguishing key comes first. Inherited fields would otherwise precede it.
-    fields = sorted(
-        keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
-    )
-    docstrings = key_docstrings(section.kind)
-    rows = [
-        [f"`{name}`", _words(field, links), _default(field), _text(docstrings.get(name))]
-        for name, field in fields
-    ]
+    rows = _rows(section.kind, links)
+    earlier = sections[: sections.index(section)]
+    alternatives = [other for other in earlier if set(other.keys) & set(section.keys)]
+    told = []
+    for other in alternatives:
+        rows_there = _rows(other.kind, links)
+        same = [name for name, row in rows.items() if rows_there.get(name) == row]
+        if len(same) > 1:
+            told.append(f"As in {links[other.kind]}: {', '.join(same)}.")
+            rows = {name: row for name, row in rows.items() if name not in same}
     intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
-    table = markdown_table(["key", "value", "default", "meaning"], rows)
-    place = f"{section.place}\n\n" if section.is_shared else ""
-    return f"{'#' * section.level} {section.title}\n\n{place}{intro}\n\n{table}\n"
+    place = [_place(section, sections)] if section.is_shared else []
+    table = [markdown_table(_COLUMNS, list(rows.values()))] if rows else []
+    heading = f"{'#' * section.level} {section.title}"
+    return "\n\n".join([heading, *place, intro, *table, *told]) + "\n"
+
+
+_COLUMNS = ["key", "value", "default", "meaning"]
+
+
+def _rows(kind: type[Config], links: dict[type[Config], str]) -> dict[str, list[str]]:
+    """Rows of a table by key, without the family or kind that the heading names."""
+    docstrings = key_docstrings(kind)
+    return {
+        f"`{name}`": [f"`{name}`", _words(field, links), _default(field), _text(docstrings[name])]
+        for name, field in keys_of(kind).items()
+        if name not in {"family", "kind"} or len(get_args(field.annotation)) > 1
+    }
+
+
+def _place(section: _Section, sections: list[_Section]) -> str:
+    """The line below the heading that lists the keys of a shared section."""
+    places = [f"`{key}`" for key in section.keys]
+    for other in sections:
+        if other.kind is CorpusPart and other is not section:
+            within = f"of a [{other.label}](#{anchor(other.title)})"
+            for key in other.keys:
+                places = [_within(place, key, within) for place in places]
+    return f"Keys: {', '.join(dict.fromkeys(places))}."
+
+
+def _within(place: str, key: str, within: str) -> str:
+    """A key in backticks, shortened if it lies within another one that is described elsewhere."""
+    start = f"`{key}."
+    return f"`{place.removeprefix(start)} {within}" if place.startswith(start) else place
 
 
 def _text(docstring: str | None) -> str:
@@ -254,8 +282,8 @@ def _yaml(value: Any) -> str:
     return json.dumps(value)
 
 
-_PLAIN = {int: "whole number", float: "number", bool: "true or false", str: "text"}
-_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+_PLAIN = {int: "integer", float: "number", bool: "true or false", str: "text"}
+_BOUNDS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
@@ -267,14 +295,25 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     words = _names(field.metadata) or _type(field.annotation, links)
     if field.examples:
         words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
-    for constraint in field.metadata:
-        for name, phrase in _BOUNDS.items():
-            if (bound := getattr(constraint, name, None)) is not None:
-                words += f", {phrase} {bound}"
-        if (fewest := getattr(constraint, "min_length", None)) is not None:
-            words += f" (at least {fewest})"
-    nullable = type(None) in get_args(field.annotation)
+    words += _range(field)
+    nullable = type(None) in get_args(field.annotation) and _default(field) != "`null`"
     return words + (", or `null`" if nullable else "")
+
+
+def _range(field: FieldInfo) -> str:
+    """The bounds of a number, such as " 1 to 8" or " > 0, < 1", and the least length of a list."""
+    bounds = {
+        name: int(bound) if bound == int(bound) else bound
+        for constraint in field.metadata
+        for name in (*_BOUNDS, "min_length")
+        if (bound := getattr(constraint, name, None)) is not None
+    }
+    if (fewest := bounds.pop("min_length", None)) is not None:
+        return f" (at least {fewest})"
+    if set(bounds) == {"ge", "le"}:
+        return f" {bounds['ge']} to {bounds['le']}"
+    signs = [f"{sign} {bounds[name]}" for name, sign in _BOUNDS.items() if name in bounds]
+    return f" {', '.join(signs)}" if signs else ""
 
 
 def _names(marks: Iterable[Any]) -> str:
