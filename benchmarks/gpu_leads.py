@@ -2,7 +2,7 @@
 
 Training: a lead changes a model in place and returns the objective to minimise.  Whatever it
 changes, losses must stay those of ``eager``.  Search: a lead changes how a position is decoded.
-``docs/performance.md`` says which of them were measured.
+``benchmarks/README.md`` says which of them were measured.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def growth_picture(curves: Curves) -> str:
 
 
 def published_growth() -> Curves:
-    """The table of docs/performance.md."""
-    text = (DOCS / "performance.md").read_text(encoding="utf-8")
+    """The table of docs/results/growth.md."""
+    text = (DOCS / "results" / "growth.md").read_text(encoding="utf-8")
     _, table = text.split("| what | size | per second | memory, GiB |", 1)
     curves: dict[str, list[tuple[float, float, float]]] = {}
     for label, *cells in re.findall(r"^\| (\w+: .+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.M):

@@ -152,6 +152,13 @@ def test_links_lead_to_files_of_the_site(site: Path, pages: dict[str, Reader]) -
         assert not lost, f"{page}: {lost}"
 
 
+def test_no_table_is_left_as_text(site: Path) -> None:
+    """As happens within HTML that is not marked as holding Markdown."""
+    for page in site.rglob("*.html"):
+        text = re.sub(r"<(pre|code)\b.*?</\1>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        assert not re.search(r"\|:?---", text), page.name
+
+
 def test_the_language_switch_leads_to_the_counterpart(pages: dict[str, Reader]) -> None:
     assert "tutorial.ko.html" in pages["tutorial.html"].links
     assert "tutorial.html" in pages["tutorial.ko.html"].links

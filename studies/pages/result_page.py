@@ -15,6 +15,7 @@ _SIGNS = """
 ± and brackets are 95 % intervals by the bootstrap, p is by paired approximate randomisation, where
 a table says nothing else.
 """
+_SIGN = re.compile(r"±|\[[+-]\d|\(p\b|\bp \d")
 _PLUS_MINUS = "\u00a0±\u00a0"  # a figure stays on one line
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
@@ -32,8 +33,8 @@ def result_page(name: str, topic: ResultTopic) -> str:
     if topic.not_measured:
         blocks.append(wrapped(f"**Not measured:** {topic.not_measured}"))
     blocks += [
-        "<details>\n<summary>Dates, machines and seeds</summary>",
-        wrapped(_SIGNS),
+        '<details markdown="1">\n<summary>Dates, machines and seeds</summary>',  # for Python-Markdown
+        *([wrapped(_SIGNS)] if _has_signs(topic.tables) else []),
         _conditions(topic.tables),
         "</details>",
     ]
@@ -78,6 +79,11 @@ def _table(name: str, number: int, table: ResultTable) -> Iterator[str]:
         yield f"![{title}: {', '.join(table.plot.names)}](images/{picture_name(name, number)})"
     if table.findings:
         yield "\n".join(wrapped(one, "- ", "  ") for one in table.findings)
+
+
+def _has_signs(tables: Sequence[ResultTable]) -> bool:
+    cells = (cell for table in tables for row in (table.head, *table.rows) for cell in row)
+    return any(_SIGN.search(cell) for cell in cells)
 
 
 def _conditions(tables: Sequence[ResultTable]) -> str:

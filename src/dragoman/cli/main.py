@@ -204,7 +204,7 @@ def _yield_while_waiting() -> None:
     """Let PyTorch's threads spin less before they sleep, unless the environment sets how they wait.
 
     GNU OpenMP reads this when PyTorch is imported.  Its threads wait for one another by spinning.
-    On a busy machine, the threads that they wait for then get no core (docs/performance.md).
+    On a busy machine, the threads that they wait for then get no core (decision 115).
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)

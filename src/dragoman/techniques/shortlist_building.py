@@ -26,7 +26,7 @@ from dragoman.text.vocabularies.piece_links import PieceLinks, PieceTable
 
 LIKELIEST, FREQUENT = 50, 1000
 """Marian has 100 of either.  But the lists of a batch share their frequent pieces, which cost
-little and give more (docs/performance.md)."""
+little and give more (docs/results/translation-speed.md)."""
 _TOGETHER = 1000
 """Pairs between two calls of ``progress``."""
 

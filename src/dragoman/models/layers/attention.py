@@ -19,7 +19,7 @@ from dragoman.models.layers.softmax import softmax
 _LONG = 1024
 """Number of keys from which CPUs use PyTorch's fused kernel, which never holds all scores.  Below
 it, training with plain products is two to nine times faster in bfloat16, and about as fast in
-float32 (docs/performance.md).
+float32 (decision 115).
 """
 _MANY = 1 << 18
 """Number of scores per head from which the fused kernel also pays.  A decoding step has one query,
