@@ -33,7 +33,8 @@ def result_page(name: str, topic: ResultTopic) -> str:
     if topic.not_measured:
         blocks.append(wrapped(f"**Not measured:** {topic.not_measured}"))
     blocks += [
-        '<details markdown="1">\n<summary>Dates, machines and seeds</summary>',  # for Python-Markdown
+        # Python-Markdown, which makes the site, leaves other HTML as it is
+        '<details markdown="1">\n<summary>Dates, machines and seeds</summary>',
         *([wrapped(_SIGNS)] if _has_signs(topic.tables) else []),
         _conditions(topic.tables),
         "</details>",

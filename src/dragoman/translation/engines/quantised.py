@@ -5,8 +5,8 @@ row of the weights becomes integers in the same way, once.  Sums of their produc
 Multiplied by ``a`` and the factor of the output, they are ``x W^T`` except for rounding.  As each
 row has a separate factor, its product is independent of its neighbours in a batch.
 
-The product is oneDNN's, which packs the weights once.  docs/results/translation-speed.md compares it with those
-of other number types, and with other ways to call it.
+The product is oneDNN's, which packs the weights once.  Decision 115 compares it with those of other
+number types.
 """
 
 from __future__ import annotations
