@@ -51,32 +51,31 @@ class EvaluationConfig(Config):
     """Which scores to compute, and how to tokenise the text for them."""
 
     metrics: tuple[MetricName, ...] = ("bleu", "chrf")
-    """The scores, in the order in which they are reported; with none, validation translates nothing
-    and measures only loss and perplexity."""
+    """Scores, in the order of reports; with none, validation translates nothing and measures only
+    loss and perplexity."""
 
     bleu_tokenize: BleuTokenizer = "13a"
-    """Tokenizer of BLEU: 13a for raw text, none for text that is already tokenised, zh, ja-mecab
-    and ko-mecab for Chinese, Japanese and Korean (the last two need sacrebleu[ja],
-    sacrebleu[ko]). flores200, flores101 and spBLEU-1K split text of many languages into pieces
-    (spBLEU); their model is downloaded at its first use."""
+    """Tokenizer of BLEU: 13a for raw text, none for tokenised text, zh, ja-mecab and ko-mecab for
+    Chinese, Japanese and Korean (the last two need sacrebleu[ja], sacrebleu[ko]). flores200,
+    flores101 and spBLEU-1K split text of many languages into pieces (spBLEU); their model is
+    downloaded at its first use."""
 
     lowercase: bool = False
     """Whether BLEU and chrF ignore case. TER always does, as in its paper."""
 
     chrf_word_order: int = Field(default=0, ge=0, le=4)
-    """Maximum length of word n-grams that chrF counts in addition to characters; 2 is chrF++."""
+    """Maximum length of word n-grams in chrF, besides characters; 2 is chrF++."""
 
     language: str | None = None
-    """Language that translations should be in, for wrong_language. In a run each dev and test set
-    has its own, so leave it out."""
+    """Language that translations should be in, for wrong_language. Not needed in a run, where each
+    dev and test set has its own."""
 
     candidate_languages: tuple[str, ...] = ()
-    """Languages that wrong_language chooses from. By default all languages that the identifier
-    knows; in a run, those of data.train."""
+    """Languages that wrong_language chooses among; by default all that the identifier knows, in a
+    run those of data.train."""
 
     glossary: TextPath | None = None
-    """Glossary for the metric terms, the rate at which translations use the glossary's translation
-    of a term in the source."""
+    """Glossary for the metric terms: how often a term of the source has its translation."""
 
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""

@@ -49,16 +49,15 @@ class ClassifierConfig(FamilyConfig):
     d_model: int = Field(512, ge=1)
     """Width of the encoder's states; no need to set it."""
     backbone: ComponentConfig
-    """The model whose encoder is used, of any family that has one: the model or run that it starts
-    from, or its family and sizes if it learns from scratch. Settings of its decoder are not
-    read."""
+    """Model whose encoder is used, of any family that has one: the model or run that it starts
+    from, or its family and sizes to learn from scratch. Settings of its decoder are not read."""
     pooling: Literal["mean", "attention", "first"] = "mean"
-    """What represents the sentence: the mean of the encoder's states; their mean weighted by
-    learned attention (Yang et al. 2016); or the state of the first piece (Devlin et al. 2019),
-    which may be a tag."""
+    """Vector of the sentence: the mean of the encoder's states; their mean weighted by learned
+    attention (Yang et al. 2016); or the first state (Devlin et al. 2019), which may be that of a
+    tag."""
     train: Literal["all", "head"] = "all"
-    """What learns: everything, or only what follows the encoder (head), which then needs trained
-    weights."""
+    """Parts that learn: all, or only the head, which follows the encoder. The encoder then needs
+    trained weights."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on the pooled state. An encoder that does not learn has none."""
 

@@ -58,14 +58,14 @@ class DeepFusionConfig(FamilyConfig):
     d_model: int = Field(512, ge=1)
     """Width of the translation model; no need to set it."""
     translation: ComponentConfig
-    """The translation model, of any family with a source: the model or run that it starts from, or
-    its family and sizes if it learns from scratch."""
+    """Translation model, of any family with a source: the model or run that it starts from, or its
+    family and sizes to learn from scratch."""
     language_model: ComponentConfig
-    """The language model, of any family without a source: a model or run. It does not learn."""
+    """Language model, of any family without a source: a model or run. It does not learn."""
     train: Literal["fusion", "translation"] = "fusion"
-    """What learns: the gate, the hidden layer that joins the two and the output projection, which
-    is then a matrix of its own (fusion, Gulcehre et al. 2015); or, in addition, the whole
-    translation model (translation)."""
+    """Parts that learn: the gate, the hidden layer that joins the two models and an output
+    projection of its own (fusion, Gulcehre et al. 2015); or also the whole translation model
+    (translation)."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on the hidden layer that joins the two. Models that do not learn have none."""
 

@@ -55,11 +55,11 @@ class DataConfig(Config):
     sampling_temperature: float | None = Field(None, ge=1, le=1000)
     """Temperature for mixing directions of unequal size: a direction with n pairs is sampled in
     proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest
-    direction is sampled according to its weights, the smaller ones more often. Directions within
-    one language, such as copies, are mixed separately from the others. By default weights alone
+    direction keeps the frequency that its weights give, smaller ones are sampled more often.
+    Directions within one language, such as copies, are mixed separately. By default weights alone
     decide."""
     held_out: tuple[CorpusPart, ...] = ()
-    """Further text that is never trained on. As with dev and test sets, a training pair is dropped
+    """Further text that is never trained on. As for dev and test sets, a training pair is dropped
     if its source occurs here as a source, or its target as a target; in training in opposite
     directions, if either text occurs on either side."""
     dev: DevSets
@@ -73,8 +73,8 @@ class DataConfig(Config):
     max_pieces: int = Field(256, ge=1)
     """Maximum length in pieces; training pairs with a longer side are dropped."""
     context: ContextConfig | None = None
-    """Read each sentence together with the sentences before it, in training, evaluation and later
-    translation (see [context](context.md)); by default each sentence is read alone."""
+    """Read each sentence with the sentences before it, in training, evaluation and later
+    translation (see [context](context.md)). By default each sentence is read alone."""
     processes: int | None = Field(None, ge=1, le=1024)
     """Number of processes that encode the text. By default one per core."""
 
@@ -109,7 +109,7 @@ class RunDescription(Config):
     training: TrainingConfig = TrainingConfig()
     """How the model is trained."""
     finish: FinishConfig = FinishConfig()
-    """What is decided when training ends."""
+    """Decisions at the end of training."""
     search: SearchConfig = SearchConfig()
     """Search settings: for validation, tests and, by default, later translation."""
     evaluation: EvaluationConfig = EvaluationConfig()

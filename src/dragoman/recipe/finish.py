@@ -13,16 +13,15 @@ USUAL_LENGTH_PENALTIES = (0.2, 1.0, 1.5)
 
 
 class FinishConfig(Config):
-    """What the dev sets decide when training ends, besides `training.average_checkpoints`."""
+    """Decisions on the dev sets when training ends, besides `training.average_checkpoints`."""
 
     length_penalties: tuple[Annotated[float, Field(ge=0, le=10)], ...] | None = Field(
         None, max_length=20
     )
-    """Length penalties that are tried on up to 200 lines of each dev set, besides that of `search`;
-    the model keeps one that is clearly better. By default 0.2, 1.0 and 1.5, unless the recipe sets
+    """Length penalties to try on up to 200 lines of each dev set, besides that of `search`; the
+    model keeps one that is clearly better. By default 0.2, 1.0 and 1.5, unless the recipe sets
     `search.length_penalty` or a number of `training.average_checkpoints`; an empty list tries
     none."""
     calibrate: bool = True
-    """Whether to calibrate [confidence](confidence.md) on the translations of the dev sets. It is
-    left out where these have fewer than 100 lines. Several target languages are calibrated
-    together."""
+    """Whether to calibrate [confidence](confidence.md) on the translations of the dev sets, if they
+    have at least 100 lines. Several target languages are calibrated together."""

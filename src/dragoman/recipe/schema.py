@@ -28,7 +28,7 @@ from dragoman.recipe.reading import ExperimentConfig
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _BASE = {
     "type": "string",
-    "description": "Another recipe. This file then only has what differs from it.",
+    "description": "Another recipe; this file has only the differences from it.",
 }
 
 

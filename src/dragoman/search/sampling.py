@@ -100,11 +100,10 @@ class SamplingConfig(Config):
     temperature; 0 disables this."""
     epsilon: Annotated[float | None, Epsilon] = Field(None, ge=0, lt=1)
     """Do not draw pieces below this probability, after temperature and top_k; the likeliest can
-    always be drawn.  By default 0, which disables this; for `mbr` 0.02, unless top_k, top_p or
-    min_p is given."""
+    always be drawn. 0 disables this. By default 0; for `mbr` 0.02, unless top_k, top_p or min_p is
+    given."""
     seed: int = Field(1, ge=0)
-    """Seed of the random numbers. Each line of the input has its own random numbers, whatever batch
-    it is in."""
+    """Seed of the random numbers; each input line has its own, in any batch."""
 
     def filters(self) -> list[Filter]:
         """The filters that are set, even to a value that keeps every piece."""

@@ -43,17 +43,16 @@ _PROCESSOR_TOKENS, _GPU_TOKENS = 8192, 65_536
 
 # It compares texts, so dragoman.translation.bayes_risk carries it out.
 class BayesRiskConfig(Config):
-    """Minimum Bayes risk: the translation that is most similar to samples of the model.
+    """Minimum Bayes risk: the translation most similar to samples of the model.
 
     Eikema and Aziz 2020 (arXiv:2005.10283), section 6; 2022 (arXiv:2108.04718).
     """
 
     samples: int = Field(ge=2, le=1000)
-    """Samples per sentence, with which every candidate is compared; `sampling` sets how they are
-    drawn."""
+    """Samples per sentence, with which every candidate is compared; drawn as `sampling` says."""
     utility: Similarity = "chrf"
-    """Measure of similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, which treats text
-    without spaces between words as one word."""
+    """Similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, for which text without spaces
+    is one word."""
     candidates: Literal["samples", "beam", "both"] = "samples"
     """Candidates to choose from: the `samples` themselves, all hypotheses that `beam` search finds,
     or `both`."""
@@ -66,35 +65,34 @@ class SearchConfig(Config):
     """Maximum unfinished hypotheses per sentence; 1 is greedy search."""
     early_end: EarlyEnd = "exact"
     """When beam search for a sentence ends before the length limit: `exact`, when no unfinished
-    hypothesis can still become one of the `nbest` best; `quick`, also when `beam` hypotheses are
+    hypothesis can become one of the `nbest` best; `quick`, also when `beam` hypotheses are
     finished, which takes fewer steps but may lose better translations."""
     length_penalty: float = Field(0.6, ge=0, le=10)
     """alpha in ((5 + |Y|) / 6)^alpha, the divisor of log-probabilities; 0 disables this."""
     coverage_penalty: float = Field(0.0, ge=0, le=1000)
     """beta in beta * sum of log(min(c, 1)) over source pieces, where c is the attention that a
     piece received; the term is added to scores (Wu et al. 2016, equation 14). 0 disables this;
-    otherwise the model needs attention."""
+    other values need a model with attention."""
     extra_length: int = Field(50, ge=0, le=10_000)
-    """Maximum number of pieces by which an output may be longer than its source."""
+    """Maximum length of an output: this many pieces more than its source."""
     minimum_length: int = Field(0, ge=0)
     """Minimum output length in pieces, not counting the end symbol."""
     maximum_length: int | None = Field(None, ge=1)
-    """Maximum output length in pieces, however long the source; no such maximum if not given."""
+    """Maximum output length in pieces, however long the source; by default no such limit."""
     constrained_beam: int = Field(8, ge=2, le=1000)
-    """Minimum beam for searching a sentence again because the ordinary search left out some of its
-    terms (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
+    """Minimum beam of the second search for a sentence that lacks some of its terms (`terms`,
+    `--glossary`) after the first; up to 32 for terms of many pieces."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     degenerate: Literal["avoid", "keep"] = "avoid"
-    """How to treat an output that repeats itself or is far too long: `avoid` searches for that
-    sentence again, without the repetition and with a lower maximum length; `keep` only reports
-    it."""
+    """How to treat an output that repeats itself or is far too long: `avoid` searches again,
+    without the repetition and with a lower maximum length; `keep` only reports it."""
     too_long: float = Field(3.0, ge=0, le=1000)
-    """How many times the usual length is far too long: an output may have up to this value times
-    `length_ratio` pieces for each piece of its source, plus 5. 0 disables this."""
+    """How many times the usual length is far too long: the limit is this value times `length_ratio`
+    for each piece of the source, plus 5. 0 disables this."""
     length_ratio: float | None = Field(None, gt=0, le=1000)
     """Usual number of target pieces per source piece. A run takes the median of its training text,
-    which its model keeps; if no ratio is known, no output is too long."""
+    which its model keeps; without a ratio, no output is too long."""
     capitals: Literal["lower", "keep"] = "lower"
     """How to treat a line all in capitals: `lower` translates it in the case in which the
     vocabulary knows its words, and puts the translation in capitals; `keep` translates it as it
@@ -102,8 +100,8 @@ class SearchConfig(Config):
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
     unknown: Literal["mark", "copy"] = "mark"
-    """How to treat an unknown piece in an output: `mark` leaves "⁇"; `copy` allows unknown pieces
-    and replaces each by the source word with most attention (Luong et al. 2015). `copy` needs a
+    """How to treat an unknown piece in an output: `mark` leaves "⁇"; `copy` replaces it by the
+    source word with most attention (Luong et al. 2015) and allows unknown pieces, which needs a
     model with attention and a vocabulary without `byte_fallback`."""
     allow_tags: bool = False
     """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
@@ -115,16 +113,16 @@ class SearchConfig(Config):
     sampling: SamplingConfig | None = None
     """Draw outputs at random instead of searching for the best."""
     mbr: BayesRiskConfig | None = None
-    """Draw outputs, and choose the one most similar to the others (minimum Bayes risk) instead of
-    the likeliest; `sampling` may set how they are drawn."""
+    """Draw outputs, as `sampling` says, and choose the one most similar to the others (minimum
+    Bayes risk) instead of the likeliest."""
     batch_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    """Maximum padded source pieces times hypotheses per batch; by default 8,192, and 65,536 on a
-    GPU, where a search step takes as long for few sentences as for many."""
+    """Maximum padded source pieces times hypotheses per batch. By default 8,192; on a GPU 65,536,
+    since a search step takes as long there for few sentences as for many."""
     buffer_lines: int = Field(4096, ge=1, le=10_000_000)
-    """Lines read ahead so that those of similar length are translated together."""
+    """Lines read ahead, so that lines of similar length are translated together."""
     max_source_pieces: int = Field(1024, ge=1)
-    """Maximum pieces of a source line; a longer line is refused rather than cut, as is a line
-    beyond the model's positions."""
+    """Maximum pieces of a source line; a longer line, or one beyond the model's positions, is
+    refused rather than cut."""
 
     @property
     def tokens_at_once(self) -> int:

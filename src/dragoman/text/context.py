@@ -26,24 +26,24 @@ _RANDOM_LINES = 1000  # lines from which a context is drawn
 
 
 class ContextConfig(Config):
-    """Which neighbouring sentences a sentence is read with."""
+    """Neighbouring sentences that are read with a sentence."""
 
     sentences: int = Field(1, ge=1, le=100)
-    """Maximum number of sentences before this one that are read with it."""
+    """Maximum number of preceding sentences that are read."""
     target: bool = False
-    """Whether the translations of these sentences precede the target, too ("2+2"): the model then
+    """Whether the translations of these sentences precede the target ("2+2"): the model then
     translates them again, and only the text after the last separator is the translation of this
     sentence. By default the model reads the context and translates one sentence ("2+1")."""
     separator: Tag = "<sep>"
     """Tag between two sentences."""
     max_pieces: int = Field(128, ge=1)
-    """Maximum length of a side with its context, in pieces: the farthest sentences are left out
-    until it fits. A sentence that is too long even without context follows the rules for any
+    """Maximum length of a side with its context, in pieces; the farthest sentences are left out
+    until it fits. A sentence that is too long without context follows the rules for any
     sentence."""
     choice: Literal["previous", "random"] = "previous"
-    """Which sentences are the context: those directly before this one in the same document, or, for
-    comparison, sentences drawn at random from the 1,000 before it, whatever their document. A draw
-    depends only on the line number."""
+    """Sentences that are the context: those directly before this one in its document, or, for
+    comparison, random ones of the 1,000 before it, in any document. A random choice depends only on
+    the line number."""
 
     def joined(self, before: Sequence[str], text: str) -> str:
         """A sentence behind its context, each sentence of which is followed by the separator."""

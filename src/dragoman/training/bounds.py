@@ -22,7 +22,7 @@ NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
 
 
 class BoundConfig(Config):
-    """How much worse than before the first step the score of one of several dev sets may become.
+    """Bound on how much worse the score of a dev set may become than before the first step.
 
     The set then takes no part in the mean that selects the best checkpoint.
     """
@@ -33,10 +33,10 @@ class BoundConfig(Config):
     metric: Literal["chrf", "bleu", "loss"] = "chrf"
     """The score."""
     patience: int = Field(2, ge=0)
-    """Number of validations in a row that may be outside of the bound: scores of small sets vary,
-    and what was lost may come back. One more ends training."""
+    """Number of validations in a row that may be outside of the bound, since scores of small sets
+    vary and losses may be regained. One more ends training."""
     before: float | None = Field(None, ge=0, le=1000)
-    """The score from which the loss counts, such as that of another model; by default, that of a
+    """Score from which losses count, such as that of another model; by default, that of a
     validation before the first step. If no weights of the training are within the bound, those
     before the first step become the model."""
 

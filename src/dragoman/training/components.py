@@ -28,8 +28,8 @@ class TakenComponent(Config):
     model: ModelPath
     """A model, a finished run, or a checkpoint of a run."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Digest of its weights, written to the run when training begins; from then on other weights
-    are refused. No need to set it."""
+    """Digest of its weights, which the run records when training begins; other weights are then
+    refused. No need to set it."""
 
     def as_start(self) -> StartConfig:
         """All weights of the component, as a start."""

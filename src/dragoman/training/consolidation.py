@@ -55,11 +55,11 @@ class ConsolidationConfig(Config):
     """Weight of the penalty; 0 disables it. The right value depends on the model and on both texts:
     try powers of ten."""
     pairs: int = Field(1000, ge=1, le=10_000_000)
-    """Maximum pairs of `text` that the Fisher information is estimated on, drawn at random; each
-    takes its own backward pass, once when training begins."""
+    """Maximum pairs of `text` on which the Fisher information is estimated, drawn at random; each
+    takes a backward pass, once when training begins."""
     text: Annotated[tuple[CorpusPart, ...], Field(min_length=1), BeforeValidator(_several)]
-    """General text that the model should not unlearn, such as the text that it was trained on: a
-    part, or a list of parts, from which pairs are drawn in proportion to their sizes."""
+    """General text that the model should not unlearn, such as its training text: one part or
+    several, from which pairs are drawn in proportion to their sizes."""
 
 
 class Consolidation:

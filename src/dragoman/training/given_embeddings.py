@@ -48,14 +48,14 @@ class EmbeddingsConfig(Config):
     source: VectorFiles = Field((), examples=["mapped/de.vec.gz"])
     """A file, or a list of them, for the embeddings of the source."""
     target: VectorFiles = Field((), examples=["mapped/en.vec.gz"])
-    """The same for the target. With a joint vocabulary all files are for both sides; a piece that
-    occurs in several files gets the mean of its vectors, in which a file weighs more the more
-    frequent the piece is there."""
+    """The same for the target. With a joint vocabulary all files are for both sides; a piece in
+    several files gets the mean of its vectors, with more weight for files where it is more
+    frequent."""
     fixed: bool = False
     """Do not train the embeddings of these sides, including the random ones of pieces without a
     vector. A matrix that is also the output projection is never fixed."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Digest of the files, written to the run when training begins; from then on other vectors are
+    """Digest of the files, which the run records when training begins; other vectors are then
     refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:

@@ -53,7 +53,7 @@ class TaskConfig(Config):
     weight: Weight | dict[Annotated[int, Field(ge=0)], Weight] = 1.0
     """Weight of a target token relative to those of other tasks: a number, or numbers by step, such
     as `{0: 1, 3000: 0.1}`, with linear interpolation between them, the first number before and the
-    last one after them. While the weight is 0 nothing is learned from the task."""
+    last one after. At weight 0 nothing is learned from the task."""
     objective: AnyObjective | None = None
     """The loss of this task; by default `training.objective`."""
 
@@ -73,13 +73,13 @@ class TrainingConfig(Config):
     """How a model is trained; the defaults are the paper's base model (section 5)."""
 
     step_tokens: int = Field(25_000, gt=0)
-    """Maximum padded tokens per step and side over all devices, end symbols included: the number of
-    sentences times the longest length (section 5.1: about 25,000 source and 25,000 target tokens).
-    A single pair that exceeds it makes a step of its own."""
+    """Maximum padded tokens per step and side over all devices: sentences times the longest length,
+    with end symbols (section 5.1: about 25,000 source and 25,000 target tokens). A longer pair
+    makes a step of its own."""
     device_tokens: int | None = Field(None, gt=0)
-    """Maximum padded tokens per side that a device processes at once; the device's share of a step
-    is split into as many passes as needed. By default the share is not split, unless memory runs
-    out: it is then halved until it fits, and the run keeps that size."""
+    """Maximum padded tokens per side that a device processes at once; its share of a step is split
+    into as many passes as needed. By default the share is not split; if memory runs out, it is
+    halved until it fits, and the run keeps that size."""
     optimizer: AnyOptimizer = AdamConfig()
     """Hyperparameters of the optimizer."""
     schedule: ScheduleConfig = ScheduleConfig()
@@ -89,8 +89,8 @@ class TrainingConfig(Config):
     objective: AnyObjective = CrossEntropyConfig()
     """The loss that is minimised on sentence pairs, chosen by `kind`."""
     tasks: dict[str, TaskConfig] = Field(default_factory=dict)
-    """Settings of the tasks that parts of `data.train` name, by name; a task without settings has
-    weight 1. A step takes `step_tokens` tokens of every task and adds up their gradients."""
+    """Settings of the tasks of parts of `data.train`, by name; a task without settings has weight
+    1. A step takes `step_tokens` tokens of every task and adds up their gradients."""
     start_from: OptionalStart = None
     """A model whose weights initialise this one: its path, or a section that says which weights to
     take. By default weights are drawn at random."""
@@ -98,26 +98,26 @@ class TrainingConfig(Config):
     """Keep the weights of `start_from` fixed, and learn a small adapter for them (see
     [adapters](adapters.md)). By default all weights learn."""
     consolidation: ConsolidationConfig | None = None
-    """Hold weights near those of `start_from`; the more the general text depends on a weight, the
-    more strongly it is held (see [adapters](adapters.md#elastic-weight-consolidation)). By default
-    nothing holds the weights."""
+    """Hold weights near those of `start_from`, more strongly if the general text depends on them
+    (see [adapters](adapters.md#elastic-weight-consolidation)). By default nothing holds the
+    weights."""
     components: dict[str, TakenComponent] = Field(default_factory=dict)
-    """Trained models that a model is composed of, by their key in `model`; written to the run from
-    the paths there. No need to set it."""
+    """Trained models that a model is composed of, by their key in `model`, from whose paths the run
+    fills them in. No need to set it."""
     embeddings: EmbeddingsConfig | None = None
     """Files of vectors that initialise embeddings, such as those of `dragoman embed`. By default
     embeddings are drawn at random."""
     precision: Precision = "auto"
-    """Number type of the model's computations; auto is bfloat16 where the hardware has it, decided
+    """Number type of computations. auto is bfloat16 where the hardware has it; the choice is made
     when training begins and written to the run."""
     max_steps: int | None = Field(100_000, ge=1)
     """Stop after this many steps; `null` for no such limit."""
     max_epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; `null` for no such limit."""
     max_minutes: float | None = Field(None, gt=0)
-    """Stop after this many minutes of training, validation excluded; `null` for no such limit. A
-    linear or cosine decay that would not reach its end in time ends earlier, decided by the speed
-    of the steps so far at each checkpoint after the warm-up, and written to it."""
+    """Stop after this many minutes of training, without validation; `null` for no such limit. At
+    each checkpoint after the warm-up, the speed so far decides whether a linear or cosine decay
+    must end earlier to end in time; this is written to the checkpoint."""
     validation_steps: int = Field(1000, ge=1)
     """Steps between validations; the last step is validated too."""
     checkpoint_steps: int = Field(1000, ge=1)
@@ -126,36 +126,35 @@ class TrainingConfig(Config):
     """Number of newest checkpoints to keep; the best one is always kept as well."""
     average_checkpoints: Annotated[int, Field(ge=0)] | Literal["dev"] = "dev"
     """Number of newest checkpoints to average into the model (5 for base, 20 for big in the paper);
-    0 takes the best one. `dev` takes what is best on the dev sets when training ends: the mean of
-    the newest five or the best one (see [the end of a run](runs-and-models.md#the-end-of-a-run)).
-    With `bounds` it takes the best one."""
+    0 takes the best one. `dev` takes the mean of the newest five or the best one, whichever is
+    better on the dev sets at [the end of the run](runs-and-models.md#the-end-of-a-run). With
+    `bounds` it takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
-    """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
-    validated and becomes the model, instead of the mean of checkpoints: the newest average, or the
-    best one with `average_checkpoints: 0`; `average_checkpoints: dev` compares both with the mean
-    of checkpoints. A checkpoint that is used as a model has the weights without it. `null` for no
-    average."""
+    """Decay per step of an exponential moving average of the weights, such as 0.999; `null` for no
+    average. The average is validated, and becomes the model in place of the mean of checkpoints:
+    the newest one, or with `average_checkpoints: 0` the best one. `average_checkpoints: dev`
+    compares both with the mean of checkpoints. A checkpoint used as a model has the weights without
+    averaging."""
     best_metric: Annotated[str, OneName(_selecting)] = "bleu"
-    """What selects the best checkpoint: a metric on the dev set, or its loss per token; round_trip
-    is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
+    """Selects the best checkpoint: a metric on the dev set, or its loss per token. round_trip is
+    the BLEU of dev sets with the transform `back_translation`, which have no source text."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without improvement; `null` for no such limit."""
     bounds: dict[str, BoundConfig] = Field(default_factory=dict)
     """How much worse the scores of dev sets may become, by their names in `data.dev`, such as
-    `{general: {may_lose: 1}}` (see [bounds](adaptation.md#a-bound-in-any-recipe)). They are
-    measured before the first step, and weights outside of a bound never become the model."""
+    `{general: {may_lose: 1}}` (see [bounds](adaptation.md#a-bound-in-any-recipe)). Scores are
+    measured before the first step; weights outside of a bound never become the model."""
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""
     sharding: ShardingKind = "none"
-    """What is split among the processes, so that each needs less memory (see [training in several
-    processes](scaling.md#training-in-several-processes)): `state`, float32 weights and moments of
-    the optimizer; `gradients`, also the gradient; `parameters`, also the weights of layers. The
-    result is the same, apart from rounding."""
+    """State that is split among the processes, so that each needs less memory (see [training in
+    several processes](scaling.md#training-in-several-processes)): `state`, float32 weights and
+    moments of the optimizer; `gradients`, also the gradient; `parameters`, also the weights of
+    layers. The result is the same, apart from rounding."""
     recompute: Literal["none", "layers"] = "none"
-    """What the backward pass recomputes instead of keeping it in memory: `layers` keeps only the
-    input of each layer, which takes less memory and more time. The result is the same, bit for
-    bit."""
+    """`layers` keeps only the input of each layer and recomputes the rest in the backward pass:
+    less memory, more time, and the same result, bit for bit."""
     log_steps: int = Field(20, ge=1)
     """Steps between logged training figures."""
     non_finite_steps: int = Field(10, ge=1)

@@ -60,13 +60,13 @@ class StartConfig(Config):
     with the output projection and learned positions."""
     vocabulary: Literal["keep", "extend", "new"] = "keep"
     """Keep the other model's vocabulary (keep); extend it with pieces of the new text up to
-    `vocabulary.size` (extend); or train a new one, or take that of `vocabulary.of` (new). The
-    embedding of a piece that the other model lacks is initialised with the mean of the pieces into
-    which the other vocabulary splits it (Gee et al. 2022), and at random if that vocabulary lacks
-    one of its characters."""
+    `vocabulary.size` (extend); or train a new one, or take that of `vocabulary.of` (new). A piece
+    that the other vocabulary lacks begins with the mean embedding of the pieces into which that
+    vocabulary splits it (Gee et al. 2022), or with a random embedding if a character is missing
+    there."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Digest of its weights, written to the run when training begins; from then on other weights
-    are refused. No need to set it."""
+    """Digest of its weights, which the run records when training begins; other weights are then
+    refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
         """Parts named twice, and an extended vocabulary without its embeddings."""

@@ -62,14 +62,14 @@ class ConvS2SConfig(FamilyConfig):
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
     positions: Literal["learned", "none"] = "learned"
-    """Vectors of positions added to embeddings (the paper), or none: convolutions distinguish near
-    from far by themselves (compared in section 5.4 and Table 4)."""
+    """Learned vectors added to embeddings (the paper), or none: convolutions distinguish near from
+    far by themselves (section 5.4 and Table 4)."""
     max_positions: int = Field(1024, ge=1)
     """Maximum sentence length in pieces with learned positions; without positions there is no
     limit."""
     embeddings: Sharing = "separate"
-    """separate: three matrices (the paper); target: one for target and output; shared: one for
-    source, target and output (needs a joint vocabulary)."""
+    """Matrices of embeddings. separate: three (the paper); target: one for target and output;
+    shared: one for source, target and output (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
         """Yield settings that the chosen encoder and positions do not read."""

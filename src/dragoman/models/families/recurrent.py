@@ -89,59 +89,58 @@ class RecurrentConfig(FamilyConfig):
     """Layers of the decoder."""
     encoder: Literal["recurrent", "averaging"] = "recurrent"
     """Recurrent layers (the papers), or attention over embeddings with learned positions, smoothed
-    by a window (Ranzato et al. 2016). The averaging encoder has no layers, so encoder_layers,
-    bidirectional and source do not apply, and the decoder starts from zeros."""
+    by a window (averaging, Ranzato et al. 2016). The averaging encoder has no layers, so
+    encoder_layers, bidirectional and source do not apply; the decoder starts from zeros."""
     averaging_window: OddWidth = Field(5, ge=1, le=1000)
     """Number of positions that the averaging encoder averages; odd."""
     max_positions: int = Field(1024, ge=1)
     """Maximum length of source and target in pieces with the averaging encoder, whose positions are
     learned."""
     source: Literal["forward", "reversed"] = "forward"
-    """Order in which the source is read: its own (forward), or from its last word to its first with
-    the end symbol last (reversed, Sutskever et al. 2014, section 3.3), as in all models with
-    attention of Luong et al. 2015 (section 4.2). Attention weights are in the source's own order
-    either way."""
+    """Order in which the source is read: forward, or reversed, from its last word to its first with
+    the end symbol last (Sutskever et al. 2014, section 3.3), as in all models with attention of
+    Luong et al. 2015 (section 4.2). Attention weights are in the source's own order either way."""
     recurrence: Flat[CellConfig] = CellConfig()
     """What a layer computes at each position."""
     bidirectional: Literal["none", "first", "all", "alternating", "interleaved"] = "none"
-    """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
-    all (Bahdanau), whose output is then twice as wide. Or each layer reads in one direction: the
-    first forward, the second from the end and so on (alternating), or in two such columns that
-    begin in opposite directions and are concatenated at the top (interleaved, Zhou et al. 2016,
-    section 3.2; twice encoder_layers in all). The encoder's final states initialise the decoder:
-    layer by layer where both have the same number of layers and all read forward (Luong), otherwise
-    by `tanh(W_s h)` of the top layer, of its backward direction if it has one (Bahdanau, A.2.2)."""
+    """Encoder layers that read in both directions: none (Luong), the first (GNMT, section 3.2) or
+    all (Bahdanau), whose output is then twice as wide. Or each layer reads in one direction:
+    alternating, beginning forward; or interleaved, in two such columns that begin in opposite
+    directions and are concatenated at the top (Zhou et al. 2016, section 3.2; twice encoder_layers
+    in all). The encoder's final states initialise the decoder: layer by layer if both have as many
+    layers and all read forward (Luong); otherwise by `tanh(W_s h)` of the top layer, of its
+    backward direction if it has one (Bahdanau, A.2.2)."""
     attention: Literal["additive", "dot", "general"] = "general"
-    """How decoder and encoder outputs are compared: by a hidden layer (additive, Bahdanau, A.1.2),
-    a plain product (dot) or one with a matrix (general, Luong, equation 8); dot needs encoder
-    outputs of width d_model."""
+    """How decoder and encoder outputs are compared: additive, by a hidden layer (Bahdanau, A.1.2);
+    dot, by a plain product, which needs encoder outputs of width d_model; or general, by a product
+    with a matrix (Luong, equation 8)."""
     attention_from: Literal["top", "bottom"] = "top"
-    """Decoder layer that attends to the source: the top one, whose output is combined with its
-    context vector (Luong, equation 5), or the bottom one, whose context vector all layers above
-    receive (GNMT, section 3)."""
+    """Decoder layer that attends to the source: top, whose output is combined with its context
+    vector (Luong, equation 5); or bottom, whose context vector all layers above receive (GNMT,
+    section 3)."""
     input_feeding: bool = True
-    """Whether the attentional output of the previous position is read together with the next piece
-    (Luong, section 3.3), which means that positions are computed one after another. With attention
-    from the bottom, the context vector is read instead."""
+    """Whether a position also reads the attentional output of the previous one (Luong, section
+    3.3); positions are then computed one after another. With attention_from: bottom, the context
+    vector is read instead."""
     residual: bool = False
     """Whether a layer's input is added to its output, from the third layer on (GNMT, section
     3.1)."""
     fast_forward: bool = False
     """Whether a layer also reads half of the linear projection that the layer below computes from
-    its own input, before gates and recurrence: a path without any non-linearity (Zhou et al. 2016,
-    section 3.1). For LSTM layers of one direction only; in place of residual."""
+    its input, before gates and recurrence: a path without non-linearities (Zhou et al. 2016,
+    section 3.1). For LSTM layers of one direction; in place of residual."""
     dropout: float = Field(0.2, ge=0, lt=1)
-    """Dropout on embeddings, between layers and on the output, but not on the state that a layer
-    passes on to its next position (Zaremba et al. 2014)."""
+    """Dropout on embeddings, between layers and on the output, but not between the positions of a
+    layer (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Initial weights are uniform between minus and plus this value. If not given, it is `0.1
-    sqrt(1000 / d_model)`, since Luong has 0.1 for 1,000 units (section 4.1), and weights that read
-    fast-forward connections begin smaller. GNMT has 0.04 (section 8.3)."""
+    """Initial weights are uniform between minus and plus this value; GNMT has 0.04 (section 8.3).
+    By default `0.1 sqrt(1000 / d_model)`, as Luong has 0.1 for 1,000 units (section 4.1), and
+    smaller for weights that read fast-forward connections."""
     tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
     """Which side is told the target language."""
     embeddings: Sharing = "separate"
-    """separate: three matrices for source, target and output (the papers); target: one for target
-    and output; shared: one for all (needs a joint vocabulary)."""
+    """Matrices of embeddings. separate: three, for source, target and output (the papers); target:
+    one for target and output; shared: one for all (needs a joint vocabulary)."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 

@@ -50,22 +50,23 @@ class RecurrentLMConfig(FamilyConfig):
     recurrence: Flat[CellConfig] = CellConfig()
     """What a layer computes at each position."""
     source: Literal["none", "forward", "reversed"] = "none"
-    """none: a language model, which reads no source. A translator reads the source before the
-    target: in its order (forward), or from its last word to its first with the end symbol last
-    (reversed, Sutskever et al. 2014, section 3.3)."""
+    """none: a language model, which reads no source. Otherwise a translator, which reads the source
+    before the target: forward, or reversed, from its last word to its first with the end symbol
+    last (Sutskever et al. 2014, section 3.3)."""
     source_layers: Literal["same", "own"] = "same"
-    """Layers that read the source: the layers that read the target (same), or the same number of
-    separate ones (own, Sutskever et al. 2014, section 2)."""
+    """Layers that read the source: the same as for the target, or as many of its own (Sutskever et
+    al. 2014, section 2)."""
     dropout: float = Field(0.5, ge=0, lt=1)
-    """Dropout on embeddings, between layers and on the output, but not on the state that a layer
-    passes on to its next position (Zaremba et al. 2014)."""
+    """Dropout on embeddings, between layers and on the output, but not between the positions of a
+    layer (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Initial weights are uniform between minus and plus this value; `0.1 sqrt(1000 / d_model)` if
-    not given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and Sutskever et al. 0.08
-    for 1,000; with these values training by Adam starts more slowly."""
+    """Initial weights are uniform between minus and plus this value; by default `0.1 sqrt(1000 /
+    d_model)` (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units, Sutskever et al. 0.08 for
+    1,000; training by Adam then starts more slowly."""
     embeddings: Sharing = "separate"
-    """separate: one matrix each for target and output (the papers), and for the source, if it is
-    read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
+    """Matrices of embeddings. separate: one each for target, output (the papers) and, if it is
+    read, the source; target: one for target and output; shared: one for all (needs a joint
+    vocabulary)."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 

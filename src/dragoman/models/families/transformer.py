@@ -79,15 +79,14 @@ class TransformerConfig(FamilyConfig):
     embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
     """Vectors of pieces, and scores by them."""
     source_end: bool = True
-    """Whether the encoder reads the end symbol that closes a source; OpenNMT-py's models were
-    trained without one."""
+    """Whether the encoder reads the end symbol of a source; models of OpenNMT-py do not."""
     begin: Literal["symbol", "zeros"] = "symbol"
-    """What a target begins with: the embedding of the begin symbol, or zeros in its place, as in
-    Marian; the first position is added either way."""
+    """First input of the decoder: the embedding of the begin symbol, or zeros, as in Marian. The
+    first position is added either way."""
     embeddings: Sharing = "shared"
-    """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
-    vocabulary); target: one for target and output; inputs: one for source and target (joint
-    vocabulary); separate: three matrices."""
+    """Matrices of embeddings. shared: one for source, target and output (the paper, section 3.4;
+    needs a joint vocabulary); target: one for target and output; inputs: one for source and target
+    (joint vocabulary); separate: three."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 

@@ -73,10 +73,10 @@ class TransformerLMConfig(FamilyConfig):
     layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Number of layers, each of masked self-attention and feed-forward."""
     source: Literal["none", "causal", "full"] = "none"
-    """none: a language model, which reads no source. A translator reads the source before the
-    target, with each source position seeing earlier ones (causal, Liu et al. 2018) or all (full,
-    Raffel et al. 2020). Positions must then be sinusoidal, learned, rotary or none, attention must
-    be a dot product, and window, sparsity and mixture are not available."""
+    """none: a language model, which reads no source. Otherwise a translator, which reads the source
+    before the target; each source position sees earlier ones (causal, Liu et al. 2018) or all
+    (full, Raffel et al. 2020). A translator needs sinusoidal, learned, rotary or no positions and
+    dot-product attention, without window, sparsity or mixture."""
     multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
     """Attention."""
     feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
@@ -88,8 +88,8 @@ class TransformerLMConfig(FamilyConfig):
     embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
     """Vectors of pieces, and scores by them."""
     embeddings: Sharing = "target"
-    """target: one matrix for target and output; separate: one matrix each for target and output,
-    and one for the source if it is read; shared: one for all, source too (needs a joint
+    """Matrices of embeddings. target: one for target and output; separate: one each for target,
+    output and, if it is read, the source; shared: one for all, including the source (needs a joint
     vocabulary)."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections

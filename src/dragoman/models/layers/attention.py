@@ -41,24 +41,24 @@ class MultiHeadConfig(Config):
     d_v: int | None = Field(None, ge=1)
     """Width of a head's values; d_model / heads if not given."""
     attention: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
-    """How queries are compared with keys (section 3.2.1): by dot products divided by sqrt(d_k)
-    (scaled_dot, the paper), by undivided dot products (dot), or by a hidden layer (additive,
-    Bahdanau et al. 2015), which takes d_k times the memory."""
+    """How queries are compared with keys (section 3.2.1): scaled_dot, dot products divided by
+    sqrt(d_k) (the paper); dot, undivided; or additive, a hidden layer (Bahdanau et al. 2015), which
+    takes d_k times the memory."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout on attention weights; not in the paper."""
     attention_bias: bool = False
-    """Whether queries, keys, values and outputs are projected with a bias, as in most other
+    """Whether the projections of queries, keys, values and outputs have a bias, as in most other
     toolkits; not in the paper."""
     window: int | None = Field(None, ge=3, le=100_000)
-    """Number of positions that self-attention sees, odd (section 4): they are centred at the
-    position itself in the encoder and end with it in the decoder, at a cost linear in the length.
-    All positions if not given."""
+    """Number of positions that self-attention sees (section 4), odd: around each position in the
+    encoder, up to each position in the decoder. The cost is then linear in the length. By default
+    all positions are seen."""
     global_positions: int = Field(0, ge=0, le=100_000)
-    """Number of source positions, from the first on, that see all others and are seen by all others
-    despite the window (Longformer, Beltagy et al. 2020); in the encoder only."""
+    """Number of first source positions that see all others, and are seen by all, despite the window
+    (Longformer, Beltagy et al. 2020); in the encoder only."""
     global_tags: tuple[str, ...] = ()
-    """Tags, such as a separator of sentences, that are global wherever they are in a source; the
-    vocabulary must have them."""
+    """Tags, such as a separator of sentences, that are global anywhere in a source; the vocabulary
+    must have them."""
     sparsity: Literal["none", "strided", "fixed"] = "none"
     """Sparse self-attention in place of a window (Child et al. 2019). strided: half of the heads
     see the nearest `stride` + 1 positions, the other half every `stride`-th position. fixed: half
@@ -68,7 +68,7 @@ class MultiHeadConfig(Config):
     """Distance between the positions that sparse self-attention sees, or size of its blocks; the
     cost is lowest near the square root of the length."""
     summaries: int = Field(1, ge=1, le=100_000)
-    """Number of positions at the end of each block that all positions see in fixed sparse
+    """Number of positions at the end of each block that all positions see, in fixed sparse
     self-attention."""
 
     def conflicts(self) -> Iterator[str]:

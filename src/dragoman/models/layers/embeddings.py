@@ -31,8 +31,8 @@ class EmbeddingConfig(Config):
     """Vectors of pieces, and scores by them; the defaults are the paper's."""
 
     scale_embeddings: bool = True
-    """Whether embeddings, and learned positions with them, are multiplied by sqrt(d_model) (the
-    paper, section 3.4)."""
+    """Whether embeddings and learned positions are multiplied by sqrt(d_model) (the paper, section
+    3.4)."""
     normalize_embeddings: bool = False
     """Whether the sum of embedding and position is normalised, as in mBART; not in the paper."""
     output_bias: bool = False

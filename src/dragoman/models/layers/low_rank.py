@@ -33,8 +33,7 @@ class AdapterConfig(Config):
     """Low-rank adapters: all weights of the model stay fixed, and only small factors learn."""
 
     rank: int = Field(8, ge=1, le=4096)
-    """Rank of the update that is added to each matrix; the size of the adapter is proportional to
-    it."""
+    """Rank of the update of each matrix; the size of the adapter is proportional to it."""
     scale: float = Field(16.0, gt=0, le=1e6)
     """The update is multiplied by scale / rank (alpha / r in the paper), so that the learning rate
     need not change with the rank."""

@@ -24,7 +24,7 @@ _LEAST_DEVIATION = 1e-2
 
 
 class MixtureConfig(Config):
-    """Several feed-forward sublayers (experts) in place of one; each position uses a few."""
+    """Several feed-forward sublayers (experts) in place of one; each position uses some of them."""
 
     experts: int = Field(4, ge=3, le=1024)
     """Number of feed-forward sublayers, of d_ff each."""

@@ -29,27 +29,26 @@ class PositionalEncodingConfig(Config):
     positions: Literal[
         "sinusoidal", "learned", "relative", "buckets", "rotary", "alibi", "none"
     ] = "sinusoidal"
-    """Added to embeddings: fixed sine and cosine (sinusoidal, the paper) or learned vectors
-    (learned, Table 3 row E). In self-attention only: learned vectors of distances (relative, Shaw
-    et al. 2018), a learned number per head and range of distances, which all layers of a side add
-    to scores (buckets, as in T5, Raffel et al. 2020), rotated queries and keys (rotary, Su et al.
-    2021), scores lowered by distance (alibi, Press et al. 2022; in the encoder in both directions,
-    so that only the end symbol distinguishes left from right). Or none."""
+    """Added to embeddings: sinusoidal, fixed sine and cosine (the paper); learned, learned vectors
+    (Table 3, row E). In self-attention only: relative, learned vectors of distances (Shaw et al.
+    2018); buckets, a learned number per head and range of distances, shared by all layers of a side
+    (T5, Raffel et al. 2020); rotary, rotated queries and keys (Su et al. 2021); alibi, scores
+    lowered by distance (Press et al. 2022), where in the encoder only the end symbol distinguishes
+    left from right. none: no positions."""
     max_positions: int = Field(1024, ge=1)
     """Maximum sentence length in pieces with learned positions; other kinds of positions have no
     limit."""
     relative_distance: int = Field(16, ge=1)
-    """Distance at which relative positions are clipped (k in Shaw et al.)."""
+    """Distance at which positions: relative is clipped (k in Shaw et al.)."""
     distance_buckets: int = Field(32, ge=4, le=4096, multiple_of=2)
-    """Number of ranges of distances that positions: buckets tells apart, even. An encoder has half
-    of them for either direction. Half of those are of one distance each, the others grow with its
-    logarithm."""
+    """Number of ranges of distances with positions: buckets, even; an encoder has half of them for
+    each direction. Half of those cover one distance each, the others grow logarithmically."""
     bucket_distance: int = Field(128, ge=3, le=1_000_000)
-    """Distance from which positions: buckets no longer tells distances apart."""
+    """Distance from which positions: buckets treats all distances alike."""
     timescales: Timescales = "paper"
     """Wavelengths of sinusoidal positions: a geometric progression from 2 pi to 10000 times 2 pi,
-    without the last step (paper, section 3.5) or including it (tensor2tensor, the authors' own
-    program, which fairseq and Marian follow)."""
+    without its last step (paper, section 3.5) or with it (tensor2tensor, the authors' own program,
+    followed by fairseq and Marian)."""
     first_position: int = Field(0, ge=0, le=100_000)
     """Number of the first piece's position with sinusoidal positions; 2 in fairseq."""
 

@@ -37,9 +37,9 @@ class CellConfig(Config):
     """What a recurrent layer computes at each position; an LSTM by default."""
 
     cell: Literal["lstm", "gru", "tanh", "factorised_lstm", "grouped_lstm"] = "lstm"
-    """LSTM (Luong, GNMT), gated recurrent unit (Bahdanau), or plain tanh without gates (Elman
-    1990), all three as implemented in PyTorch; or an LSTM with fewer weights (Kuchaiev and Ginsburg
-    2017): gates by two small matrices (factorised_lstm) or in independent groups (grouped_lstm)."""
+    """Recurrent unit, as implemented in PyTorch: lstm (Luong, GNMT), gru (Bahdanau), or tanh
+    without gates (Elman 1990). With fewer weights (Kuchaiev and Ginsburg 2017): an LSTM whose gates
+    come from two small matrices (factorised_lstm) or from independent groups (grouped_lstm)."""
     cell_rank: int = Field(64, ge=1)
     """Rank of the map to the gates of a factorised LSTM; saves weights if it is well below
     d_model."""

@@ -62,10 +62,10 @@ class LanguageTagsConfig(Config):
     """Which side reads the tag of the target language."""
 
     language_tags: Literal["encoder", "decoder", "decoder_second"] = Field("encoder")
-    """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
-    encoder, or the decoder in place of its begin symbol, so that what the encoder reads does not
-    depend on the target language, or behind it, as in M2M-100, NLLB and mBART-50. The last two need
-    a joint vocabulary."""
+    """Side that reads the tag of the target language, such as `<2de>`: encoder; decoder, in place
+    of its begin symbol, so that the encoder's input does not depend on the target language; or
+    decoder_second, after the begin symbol, as in M2M-100, NLLB and mBART-50. The last two need a
+    joint vocabulary."""
 
     @property
     def moves(self) -> bool:

@@ -42,9 +42,9 @@ class FeedForwardConfig(Config):
     """Width inside the feed-forward sublayers."""
     activation: Activation = "relu"
     """Activation of the feed-forward sublayers: relu (the paper), gelu (exact), gelu_tanh
-    (approximated, as in GPT), swish (x times its sigmoid, also called SiLU), or with a gate
-    (Shazeer 2020): swiglu, geglu (exact) or geglu_tanh (approximated, as in T5 1.1). A gate is a
-    third matrix; with 2/3 of the d_ff they are as large as the others."""
+    (approximated, as in GPT), swish (x times its sigmoid, also called SiLU). With a gate (Shazeer
+    2020): swiglu, geglu (exact), geglu_tanh (approximated, as in T5 1.1). A gate is a third matrix;
+    with 2/3 of d_ff, all have the same number of parameters as without a gate."""
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward sublayer; not in the paper."""
     mixture: MixtureConfig | None = None

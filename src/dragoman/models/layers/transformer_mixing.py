@@ -50,21 +50,21 @@ class MixingConfig(Config):
     encoder_mixing: Literal["self_attention", "linear_attention", "separable_convolution"] = (
         "self_attention"
     )
-    """How positions of the source see one another: self-attention (the paper), attention by
-    random features at a cost linear in the length (FAVOR+, Choromanski et al. 2021), or a
+    """How positions of the source see one another: self-attention (the paper); linear_attention, by
+    random features (FAVOR+, Choromanski et al. 2021), whose cost is linear in the length; or a
     depthwise separable convolution (Kaiser et al. 2018)."""
     decoder_mixing: Literal[
         "self_attention", "linear_attention", "separable_convolution", "average_attention", "ssru"
     ] = "self_attention"
-    """How a position of the target sees those before it: as in the encoder, or by their gated
-    mean (average_attention, Zhang et al. 2018) or a simple recurrence (ssru, Kim et al. 2019).
-    With all but self-attention, memory and time per step do not depend on the target's length."""
+    """How a position of the target sees earlier ones: as in the encoder, or by their gated mean
+    (average_attention, Zhang et al. 2018) or a simple recurrence (ssru, Kim et al. 2019). Except
+    with self-attention, memory and time per step do not depend on the target's length."""
     random_features: int = Field(256, ge=1)
     """Features per head of linear attention; its error falls with the square root of their
     number."""
     kernel_width: OddWidth = Field(7, ge=3)
-    """Number of positions that a separable convolution sees, odd: they are centred at the position
-    itself in the encoder and end with it in the decoder."""
+    """Number of positions that a separable convolution sees, odd: around each position in the
+    encoder, up to each position in the decoder."""
 
     def conflicts(self) -> Iterator[str]:
         """Yield settings that the chosen mixing does not read."""

@@ -50,24 +50,23 @@ class CleaningConfig(Config):
     max_characters: int | None = Field(default=2000, gt=0)
     """Drop a pair with a side longer than this, in characters; `null` disables this."""
     max_length_ratio: float | None = Field(default=6.0, ge=1)
-    """Drop a pair if one side is more than this many times as long as the other, in characters;
-    sides shorter than 10 count as 10. Between Chinese and English, 4 is still common. `null`
-    disables this."""
+    """Drop a pair if one side has more than this many times the characters of the other; sides
+    shorter than 10 count as 10. Between Chinese and English, 4 is still common. `null` disables
+    this."""
     min_identical_words: int | None = Field(default=4, gt=0)
-    """Drop a pair whose sides are identical and have at least this many words, like an untranslated
-    sentence and unlike a name; `null` disables this."""
+    """Drop a pair of identical sides with at least this many words: an untranslated sentence rather
+    than a name. `null` disables this."""
     drop_duplicates: bool = True
     """Drop a pair that occurred earlier in the same part with both sides identical."""
     source_scripts: tuple[str, ...] = ()
     """Scripts of the source, by their Unicode names, such as `[Latin]` or `[Han, Hiragana,
-    Katakana]`; a pair is dropped if less than half of its source's letters are in them. An empty
-    list disables this."""
+    Katakana]`; a pair is dropped if less than half of its source's letters are in them. Empty
+    disables this."""
     target_scripts: tuple[str, ...] = ()
     """The same for the target."""
     keep_held_out: bool = False
-    """Keep pairs whose source occurs as a source, or whose target occurs as a target, in the
-    evaluation pairs; in training in opposite directions, on either side. They are reported either
-    way; keeping them makes scores look better than the model is."""
+    """Keep training pairs that occur in `held_out`, dev or test text and would be dropped. They are
+    reported either way; keeping them makes scores look better than the model is."""
 
     @field_validator("source_scripts", "target_scripts")
     @classmethod

@@ -19,29 +19,28 @@ class CorpusFiles(Config):
     """Two plain files, one file with both sides, a folder of a project, or a set by name."""
 
     path: TextPath | None = None
-    """A TSV with a header, JSONL, TMX, PO or XLIFF file; or, with a `format` such as `po-files`, a
-    folder of a project, whose files are read as they are then. Without it, `source` and `target`
-    are two plain files, aligned line by line, or two SGM files. Compression by gzip, xz or zstd is
-    recognised. A relative path is relative to the folder of the configuration; `corpora/NAME/FILE`
-    may be a file of the public corpus NAME."""
+    """A file with both sides: TSV with a header, JSONL, TMX, PO or XLIFF. With a `format` such as
+    `po-files`, the folder of a project, whose files are read when the text is prepared. Without
+    `path`, `source` and `target` are two plain files, aligned line by line, or two SGM files. Files
+    may be compressed by gzip, xz or zstd; `corpora/NAME/FILE` may be a file of the public corpus
+    NAME."""
     source: Annotated[str | None, _FILE_ALONE] = None
     """Column, key or language of the source; without `path`, the file of the source lines. Leave it
     out for a language model, which reads only the target."""
     target: Annotated[str | None, _FILE_ALONE] = None
     """The same for the target."""
     sacrebleu: str | None = None
-    """A test set that sacrebleu knows by name, and its language pair, such as `wmt22/en-de`, in
-    place of files. It is downloaded at its first use; translations are scored against all of its
-    references."""
+    """Name and language pair of a test set of sacrebleu, such as `wmt22/en-de`, in place of files.
+    It is downloaded at its first use; translations are scored against all of its references."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
-    at least one pair. Vocabulary training counts the pairs in the same proportion."""
+    at least one pair. A vocabulary is trained on pairs in the same proportion."""
     format: str | None = Field(default=None, examples=list(FORMATS))
     """The format of the file; by default, its suffix decides. Installed packages may add others."""
 
     unreviewed: bool = False
-    """Also read translations that are marked as not reviewed: fuzzy messages of PO, and XLIFF in
-    the state `needs-review-translation`."""
+    """Also read unreviewed translations: fuzzy messages of PO, and XLIFF in the state
+    `needs-review-translation`."""
     licence: str | None = None
     """Licence of the text, such as `CC-BY-4.0`, for the model card; the licence of a public corpus
     is known."""

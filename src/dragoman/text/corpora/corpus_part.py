@@ -41,37 +41,36 @@ class CorpusPart(CorpusFiles):
     """
 
     label: str | None = None
-    """For `model.family: classifier`: one label for all sources of this part, such as de, in place
-    of a target; without it, `target` names the column or file of the labels."""
+    """For `model.family: classifier`: label of all sources of this part, such as de. Without it,
+    `target` names the column or file of the labels."""
     label_columns: tuple[str, ...] = ()
-    """Columns, keys or languages of a file, such as `[en, de]`: each text in them is labelled with
-    the name of its column, key or language. They replace `source` and a label."""
+    """Columns, keys or languages, such as `[en, de]`, in place of `source` and a label: each text
+    in them is labelled with the name of its column, key or language."""
 
     alignments: TextPath | None = None
-    """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
-    whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
-    space in the original text and numbered from 0, source first; pairs with white space other than
-    spaces and tabs between words lose their links, since aligners count them differently. The
-    symbols of [trees](parsing.md) are linked to their words without a file."""
+    """Word alignments of the pairs, for `training.objective: {kind: guided_alignment}`: a file in
+    Pharaoh format, such as `0-0 1-2 2-1`, whose line n belongs to pair n. Words are separated by
+    white space in the original text and numbered from 0, source first. A pair with white space
+    other than spaces and tabs between words loses its links, since aligners count its words
+    differently. The symbols of [trees](parsing.md) are linked to their words without a file."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
     target_language: str | None = None
     """Language of the target, such as de; by default the run's `target_language`."""
     task: str = Field(TRANSLATION, pattern="^[a-z][a-z0-9_]{0,39}$")
-    """Training task that learns from its pairs; `training.tasks` has the settings of each. A step
-    takes `training.step_tokens` tokens of every task."""
+    """Task that learns from these pairs; its settings are in `training.tasks`."""
     tags: Tags = ()
-    """Symbols in front of every source, such as `[<ui>]`; they are added to the vocabulary
+    """Symbols in front of every source, such as `[<ui>]`; the vocabulary gets them
     automatically."""
     transforms: tuple[Transform, ...] = ()
-    """Changes to its pairs, in this order, such as `[{kind: tag}]`, which puts `<2de>` in front of
+    """Changes to the pairs, in this order: `[{kind: tag}]`, for example, puts `<2de>` in front of
     sources whose target is in de."""
 
     documents: str | None = None
-    """Column (or key) that names the document of each row, for `data.context`. A name ends before
-    the first `#`, and the rows of a document are consecutive. By default a file is one document, or
-    several that are separated by lines that are empty on both sides."""
+    """Column or key that names the document of each row, for `data.context`. A name ends before the
+    first `#`, and the rows of a document are consecutive. By default a file is one document, or
+    several with lines between them that are empty on both sides."""
     context: ContextConfig | None = None
     """Always the same as `data.context`; no need to set it."""
 

@@ -22,7 +22,7 @@ class FilterConfig(TransformConfig):
     last_line: int | None = Field(None, ge=1)
     """Last line of the file to keep; by default, the end of the file."""
     every: int = Field(1, ge=1)
-    """Keep one line in this many, from `first_line` on: a small corpus drawn from the whole of a
+    """Keep one line in this many, from `first_line` on, for a small corpus drawn from all of a
     large one."""
     min_words: int = Field(1, ge=1)
     """Minimum words per side; words are separated by spaces."""

@@ -120,8 +120,7 @@ class InjectTagsConfig(FileTransform, SharedTransform):
     """Inline tags around phrases that translate each other."""
     file_setting: ClassVar[str] = "segments"
     segments: TextPath
-    """File of `dragoman segments`. A relative path is relative to the folder of the
-    configuration."""
+    """File of `dragoman segments`."""
     share: float = Field(0.5, gt=0, le=1)
     """Share of the examples that it changes, different ones in each epoch."""
     inline_tags: InlineTags = InlineTags()

@@ -33,8 +33,8 @@ class _MaskingConfig(Config, ABC):
     """What the masking of words and of characters has in common."""
 
     unit: Literal["words", "characters"] = "words"
-    """What is masked and counted: words, which are separated by spaces, or characters, for
-    languages that are written without spaces."""
+    """Unit to mask and count: words, separated by spaces, or characters, for languages written
+    without spaces."""
     mask_symbol: Tag = MASK
     """Tag that takes the place of masked text."""
 
@@ -69,8 +69,8 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
     masked: float = Field(0.3, gt=0, le=1)
     """Share of the words (or characters) that are masked."""
     mean_length: float = Field(3.0, ge=0.5, le=50)
-    """Mean of the Poisson distribution of span lengths. A span of length 0 is a mask that is
-    inserted between two words."""
+    """Mean span length (Poisson distribution). A span of length 0 inserts a mask between two
+    words."""
 
     uses_target: ClassVar[bool] = False
 
@@ -103,7 +103,7 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
 
 
 class MaskFragmentConfig(_MaskingConfig, TransformConfig):
-    """Masks one fragment of a sentence, which becomes the target, differently in each epoch.
+    """Masks a fragment of a sentence, which becomes the target; a different one in each epoch.
 
     MASS (Song et al. 2019, section 3.2): the source is the sentence with a mask for each word of
     the fragment.  Unlike there, the decoder counts positions from the beginning of the fragment,
@@ -142,11 +142,11 @@ class NoiseConfig(SharedTransform):
     drop: float = Field(0.1, ge=0, lt=1)
     """Probability that a word is dropped."""
     mask: float = Field(0.0, ge=0, le=1)
-    """Probability that a word which is kept becomes `mask_symbol`."""
+    """Probability that a remaining word becomes `mask_symbol`."""
     mask_symbol: Tag = MASK
     """Tag that a masked word becomes."""
     window: int = Field(3, ge=0)
-    """Maximum number of places by which a word moves; 0 keeps the order."""
+    """Maximum distance that a word moves; 0 keeps the order."""
 
     is_random: ClassVar[bool] = True
     uses_target: ClassVar[bool] = False

@@ -26,8 +26,7 @@ class SegmentConfig(FileTransform, SharedTransform):
     """A word or phrase in place of its sentence."""
     file_setting: ClassVar[str] = "segments"
     segments: TextPath
-    """File of `dragoman segments`. A relative path is relative to the folder of the
-    configuration."""
+    """File of `dragoman segments`."""
     share: float = Field(0.1, gt=0, le=1)
     """Share of the examples that it changes, different ones in each epoch."""
 

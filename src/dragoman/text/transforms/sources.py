@@ -42,7 +42,7 @@ class DummySourceConfig(TransformConfig):
     cut_off: bool | Literal["zero"] = False
     """Whether only the target side learns from these sentences: no gradient reaches the encoder,
     the embedding lookups of source pieces or the attention over the source. With true, as in the
-    paper, the decoder still reads what these compute from the symbol; with zero, it reads zeros."""
+    paper, the decoder reads what these compute from the symbol; with zero, it reads zeros."""
 
     uses_target: ClassVar[bool] = False
     makes_source: ClassVar[bool] = True  # a symbol
@@ -75,7 +75,7 @@ class DummySourceConfig(TransformConfig):
 
 
 class SourceByModelConfig(TransformConfig):
-    """Has the model in training translate the target, and takes the translation as the source.
+    """Takes as the source a translation of the target by the model's current weights.
 
     On-line back-translation: Artetxe et al. 2018 (arXiv:1710.11041), section 3.2; Lample et al.
     2018 (arXiv:1711.00043), section 2.4. In a dev or test set, the model that is scored
@@ -85,15 +85,14 @@ class SourceByModelConfig(TransformConfig):
     kind: Literal["back_translation"] = "back_translation"
     """A translation of the target by the model itself, with its current weights at every step."""
     temperature: float = Field(0.0, ge=0, le=100)
-    """Temperature at which translations are sampled in training; 0 takes the likeliest piece at
-    every position (greedy search)."""
+    """Sampling temperature in training; 0 takes the likeliest piece at every position (greedy
+    search)."""
     extra_length: int = Field(10, ge=0, le=10_000)
-    """Maximum number of pieces by which a translation may be longer than its sentence in
-    training."""
+    """Maximum length in training: this many pieces more than the sentence that is translated."""
     own_pieces: float = Field(0.0, ge=0, le=1)
-    """In training, a translation contains only pieces whose frequency in training text of its own
-    language is at least this share of their frequency in that of the sentence's language. Words of
-    one language alone can then not be copied; 0 allows all pieces."""
+    """In training, only pieces typical of a translation's language are generated: their frequency
+    in training text of that language is at least this share of their frequency in the other
+    language. Words of one language alone can then not be copied. 0 allows all pieces."""
 
     uses_target: ClassVar[bool] = False  # only the model reads the target, later
     makes_source: ClassVar[bool] = True  # the translation

@@ -26,8 +26,7 @@ class _GlossaryTransform(FileTransform):
 
     file_setting: ClassVar[str] = "glossary"
     glossary: TextPath
-    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
-    of the configuration."""
+    """Glossary, as for `dragoman translate --glossary`."""
 
     @property
     @override
@@ -36,7 +35,7 @@ class _GlossaryTransform(FileTransform):
 
 
 class AnnotateTermsConfig(_GlossaryTransform, SharedTransform):
-    """Annotates terms in the source with their translations, so that a model learns to use these.
+    """Annotates terms in the source with their translations, which a model learns to use.
 
     Dinu et al. 2019 (arXiv:1906.01105), section 2. Terms are annotated only where the target has
     one of their translations.
@@ -49,9 +48,9 @@ class AnnotateTermsConfig(_GlossaryTransform, SharedTransform):
     share: float = Field(0.1, gt=0, le=1)
     """Share of the examples that it changes; below 1, different ones in each epoch."""
     term_share: float = Field(1.0, gt=0, le=1)
-    """Share of the terms of such an example that it annotates; below 1, different ones in each
-    epoch. Lower it if the glossary has most words of a sentence, so that training sources look like
-    those in use."""
+    """Share of an example's terms that are annotated; below 1, different ones in each epoch. Lower
+    it if the glossary has most words of a sentence, so that training sources look like those in
+    use."""
 
     @property
     def is_random(self) -> bool:

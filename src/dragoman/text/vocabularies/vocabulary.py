@@ -48,9 +48,9 @@ class VocabularyConfig(Config):
     kind: Literal["bpe", "unigram"] = "bpe"
     """Byte-pair encoding, or a unigram language model over pieces."""
     target_kind: Literal["bpe", "unigram", "word"] | None = None
-    """Kind of the target's own vocabulary (with `joint: false`), if it differs from `kind`. With
-    `word` every word is one piece that is never split, and `size` does not limit the number of
-    pieces: for symbols, such as those of [trees](parsing.md)."""
+    """Kind of the target's own vocabulary (with `joint: false`), if it differs from `kind`. `word`
+    makes every word one piece, whatever the `size`: for symbols, such as those of
+    [trees](parsing.md)."""
     size: int = Field(default=32000, gt=4, le=10_000_000)
     """Number of pieces in a vocabulary, including the four special ones, tags and bytes."""
     joint: bool = True
@@ -61,29 +61,29 @@ class VocabularyConfig(Config):
     """Share of the characters in the training text that get a piece; 0.9995 is usual for Chinese or
     Japanese."""
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
-    """What sentencepiece does to the text beyond composing it (NFC), which is always done;
+    """Normalisation by sentencepiece, besides composing characters (NFC), which is always done:
     `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
     tags: Tags = ()
-    """Symbols such as `<2de>` that are never split; each gets an id after the special pieces, as do
-    the tags that parts of the corpus name."""
+    """Symbols such as `<2de>` that are never split; each gets an id after the special pieces, like
+    the tags of parts of the corpus."""
     sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
     smoothing alpha; 0 always takes the best segmentation."""
     balance: float | None = Field(default=None, ge=1, le=1000)
     """Temperature that balances the languages of the training text: each counts in proportion to
-    its lines to the power 1/balance (Arivazhagan et al. 2019, who take 5), so that a small
-    language gets its share of pieces. By default, lines count by the weights of their parts."""
+    its lines to the power 1/balance (Arivazhagan et al. 2019, who use 5), so that small languages
+    get their share of pieces. By default, lines count by the weights of their parts."""
     training_pairs: int = Field(default=2_000_000, gt=0)
     """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
     random."""
     of: ModelPath | None = None
-    """A run or model whose vocabulary is reused unchanged, without its weights. Of the other
-    settings in this section only `sampling` is then read. If it has two vocabularies, each language
-    keeps its own: a language model takes the vocabulary of the target, or of the source if that is
-    in its language, and a model of the opposite direction swaps the two."""
+    """Run or model whose vocabulary is reused unchanged, without its weights; of this section, only
+    `sampling` is then read. If it has two vocabularies, each language keeps its own: a language
+    model takes that of the target, or of the source if that is its language; a model of the
+    opposite direction swaps the two."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Digest of the reused vocabulary, written to the run when training begins; from then on any
-    other vocabulary is refused. No need to set it."""
+    """Digest of the reused vocabulary, which the run records when training begins; any other
+    vocabulary is then refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings without effect in a vocabulary taken unchanged, or in a joint one."""

@@ -51,33 +51,31 @@ class ExpectedRiskConfig(ObjectiveConfig):
     kind: Literal["expected_risk"] = "expected_risk"
     """Selects this objective."""
     reward: Reward = "bleu"
-    """Reward of a translation: sentence BLEU (smoothed), chrF, or GLEU, the lesser of the precision
-    and recall of its n-grams (Wu et al. 2016). Rewards are computed from text, with the settings of
+    """Reward of a translation: sentence BLEU (smoothed), chrF, or GLEU, the lower of n-gram
+    precision and recall (Wu et al. 2016). Rewards are computed from text, with the settings of
     `evaluation`."""
     candidates: Literal["samples", "nbest"] = "samples"
-    """How the model makes candidates in each step: it samples them, or takes the n-best list of
-    beam search."""
+    """Candidates in each step: samples, or the n-best list of beam search."""
     count: int = Field(8, ge=1, le=1000)
     """Number of candidates per sentence, before equal ones are merged; at least 2. Shen et al. use
     100, Wu et al. 15."""
     temperature: float = Field(1.0, gt=0, le=100)
     """Temperature at which candidates are sampled."""
     extra_length: int = Field(10, ge=0, le=10_000)
-    """Maximum number of pieces by which a candidate may be longer than its source."""
+    """Maximum length of a candidate: this many pieces more than its source."""
     estimate: Estimate = "renormalised"
-    """Which expectation is used: `renormalised`, over the distinct candidates (Shen et al. 2016);
-    or `reinforce`, over the model's distribution, with a gradient estimated from samples and their
-    mean reward as the baseline (Wu et al. 2016)."""
+    """Expectation: `renormalised`, over the distinct candidates (Shen et al. 2016); or `reinforce`,
+    over the model's distribution, with a gradient estimated from samples and their mean reward as
+    the baseline (Wu et al. 2016)."""
     sharpness: float = Field(0.005, gt=0, le=100)
-    """Power to which probabilities are raised before they are renormalised: alpha in Shen et
-    al. 2016, who found 0.005 best. The risk is divided by it, so that the size of its gradient does
-    not depend on it."""
+    """Power to which probabilities are raised before they are renormalised: alpha in Shen et al.
+    2016, whose best was 0.005. The risk is divided by it, so that it does not change the size of
+    the gradient."""
     reference: bool = False
-    """Whether the reference is a candidate, too (Shen et al. 2016)."""
+    """Whether the reference is also a candidate (Shen et al. 2016)."""
     likelihood: float = Field(0.0, ge=0, le=1e6)
-    """Weight of the negative log-likelihood of the reference (in nats, with
-    `training.label_smoothing`), which is added to the risk of a sentence; 0.017 in Wu et al.
-    2016."""
+    """Weight of the reference's negative log-likelihood (in nats, with `training.label_smoothing`),
+    which is added to the risk of a sentence; 0.017 in Wu et al. 2016."""
 
     improves: ClassVar[bool] = True
 

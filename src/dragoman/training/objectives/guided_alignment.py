@@ -38,11 +38,11 @@ class GuidedAlignmentConfig(ObjectiveConfig):
     kind: Literal["guided_alignment"] = "guided_alignment"
     """Selects this objective."""
     weight: float = Field(0.05, gt=0)
-    """Weight of the alignment loss of a target token relative to its cross-entropy; 0.05 in Garg et
-    al. 2019."""
+    """Weight of a target token's alignment loss, relative to its cross-entropy; 0.05 in Garg et al.
+    2019."""
     layer: int | None = Field(None, ge=1)
-    """Which layer's first head of attention over the source learns the alignments; layers with such
-    attention are counted from 1. By default the last but one (Garg et al. 2019), or the only
+    """Layer whose first head of attention over the source learns the alignments, counted from 1
+    among layers with such attention. By default the last but one (Garg et al. 2019), or the only
     one."""
 
     reads_alignments: ClassVar[bool] = True

@@ -48,7 +48,7 @@ class MaskedLMConfig(ObjectiveConfig):
     replaced: float = Field(0.1, ge=0, le=1)
     """Probability that it is read as a random piece; otherwise it is read as it is."""
     mask_symbol: Tag = MASK
-    """Tag that is read instead of a piece; it is added to the vocabulary automatically."""
+    """Tag that is read instead of a piece; the vocabulary gets it automatically."""
 
     translates: ClassVar[bool] = False
 

@@ -41,7 +41,7 @@ _ADAMS_SIZE = 0.2
 
 
 class MuonConfig(OptimizerConfig, MomentsConfig):
-    """Muon for the matrices of layers, and Adam for the other parameters.
+    """Muon for the matrices of layers (Jordan et al. 2024), and Adam for the other parameters.
 
     Biases, normalisation gains, embeddings and the output matrix learn by Adam, with `beta1`,
     `beta2` and `epsilon`.
