@@ -160,7 +160,7 @@ def settings_of_commands_are_valid(page: Path) -> None:
 @check
 def blocks_and_headings_stand_apart(page: Path) -> None:
     """A line directly below a block of code is usually left over from it."""
-    text = FENCE.sub("```\n", page.read_text(encoding="utf-8"))
+    text = FENCE.sub("```", page.read_text(encoding="utf-8"))
     glued = re.findall(r"^```\n(?!```)(.+)|^(.+)\n(?=#+ )", text, re.MULTILINE)
     assert not glued, f"{page.name}: put an empty line around {glued}"
 
