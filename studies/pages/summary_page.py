@@ -13,9 +13,9 @@ _ORDER = ("gains", "mixed", "no gain here", "loses here", "no score")
 _LEAD = """
 What each technique gave here, mostly with small models, little text and one seed. An interval or p
 covers the choice of test sentences, not of seeds: the same seed on two machines differs by up to
-0.7 BLEU, and seeds by up to 1. Trust signs before digits. Each page has the rows, the command that
-repeats them, dates, [machines](results/machines.md) and seeds, and what was not measured. The full
-recipes of "Attention Is All You Need" have not been trained.
+0.7 BLEU, and seeds by up to 1. Trust signs before digits. Each page has the command that repeats
+its rows, and at its end dates, [machines](results/machines.md) and seeds. The full recipes of
+"Attention Is All You Need" have not been trained.
 """
 _AFTER = """
 Runs up to 2026-11-22 ended beam search by the quick rule, the only one then; the exact end [changes
