@@ -34,33 +34,32 @@ class LimitsConfig(Config):
     alternatives: int = Field(8, ge=0, le=100)
     """Maximum number of alternatives of a translation."""
     seconds: float = Field(60, gt=0)
-    """How long a request may take; afterwards it is answered with an error."""
+    """How long a request may take before it is answered with an error."""
     upload_seconds: float = Field(30, gt=0)
     """How long a client may take to send the body of a request."""
     idle_seconds: float = Field(75, gt=0)
     """How long a connection may be idle between requests. Set it above the time for which a proxy
     in front of the server keeps idle connections."""
     connections: int = Field(1000, ge=1)
-    """Maximum number of requests being processed or waiting; further ones are refused at once."""
+    """Maximum requests in progress or waiting; further ones are refused at once."""
     requests_per_minute: int | None = Field(None, ge=1)
-    """Maximum requests per minute of a client without a key, identified by its address, and of a
-    key that has no limit of its own; by default, no limit."""
-    patience_seconds: float = Field(5, ge=0)
-    """How long a request above this rate waits for its turn; if the wait would be longer, it is
-    refused."""
-    characters_per_month: int | None = Field(None, ge=1)
-    """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
+    """Maximum requests per minute of an address without a key, and of a key without a limit; by
     default, no limit."""
+    patience_seconds: float = Field(5, ge=0)
+    """How long a request above this rate may wait for its turn before it is refused."""
+    characters_per_month: int | None = Field(None, ge=1)
+    """Maximum characters per calendar month (UTC) of a key without a limit; by default, no
+    limit."""
     documents: int = Field(100, ge=0)
     """Maximum number of files that are waiting or being translated."""
     documents_at_once: int = Field(2, ge=1)
     """How many files are translated at the same time."""
     small_documents_at_once: int = Field(8, ge=0)
-    """How many files of at most 100 kB are worked at besides, so that small files do not wait for
-    large ones: all take turns, piece by piece."""
+    """How many files of at most 100 kB are translated beside these, so that they do not wait for
+    large ones."""
     document_hours: float = Field(24, gt=0)
-    """How long files and their translations are kept. DeepL's clients fetch a translation once, and
-    it is then deleted; those of the other protocols may fetch it again until then."""
+    """How long files and their translations are kept. By DeepL's protocol, fetching a translation
+    deletes it; by the others, it may be fetched again."""
 
 
 class ServerBatchingConfig(BatchingConfig):
@@ -76,21 +75,20 @@ class ServerConfig(Config):
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` for all."""
     port: int = Field(5000, ge=0, le=65535)
-    """Port to listen on; 0: any free port."""
+    """Port to listen on; 0 takes any free port."""
     systems: tuple[TranslationSystem, ...] = Field(min_length=1)
     """The systems that translate. A model of several languages serves all of its language pairs."""
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where no system translates
     directly."""
     splitter: Annotated[str, OneName(SPLITTERS.names, frozenset(SPLITTERS.built_in))] = SENTENCEX
-    """What divides texts into sentences; other packages may add some."""
+    """Sentence splitter; other packages may add some."""
     workers: int | None = Field(None, ge=1, le=64)
-    """Number of processes for each system that does not set its own number. Each process holds the
-    weights and uses one thread; the processes work on as many batches at once. With small models,
-    whose threads mostly wait for one another, one process per core answers many clients faster. By
-    default, the server's own process translates, one batch at a time with all cores."""
+    """Processes for each system without its own number, each with the weights, one thread and one
+    batch at a time. With small models, one process per core answers many clients faster. By
+    default, the server's own process translates one batch at a time with all cores."""
     batching: ServerBatchingConfig = ServerBatchingConfig()
-    """How requests share batches. By default, `batches_at_once` is the largest number of workers of
+    """How requests share batches; `batches_at_once` is by default the largest number of workers of
     a system."""
     limits: LimitsConfig = LimitsConfig()
     """Limits on what clients may ask for."""
@@ -102,10 +100,10 @@ class ServerConfig(Config):
     require_key: bool = False
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)
-    """How often to look for changed model directories; 0: never."""
+    """How often to look for changed model directories; 0 disables this."""
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
-    """Addresses or networks of proxies whose `X-Forwarded-For` is believed; `*` alone: all. By
-    default, this machine."""
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed: by default, this
+    machine; `*` alone means all."""
     allowed_origins: tuple[str, ...] = ("*",)
     """Origins of web pages that may call the server (CORS)."""
     web: bool = True
@@ -116,11 +114,10 @@ class ServerConfig(Config):
     log_format: Literal["plain", "json"] = "plain"
     """How each request is logged on standard error: a line to read, or a JSON object."""
     drain_seconds: float = Field(0, ge=0)
-    """How long a server that was told to stop still accepts requests. Meanwhile `/ready` answers
-    503 and each answer closes its connection, so that a load balancer sends no more requests by the
-    time the server ends."""
+    """How long a stopping server still accepts requests. Meanwhile `/ready` answers 503 and each
+    answer closes its connection, so that a load balancer turns to other servers."""
     shutdown_seconds: float = Field(30, gt=0)
-    """How long requests that are still being processed may take after that."""
+    """How long requests in progress may then take."""
 
     @field_validator("trusted_proxies")
     @classmethod

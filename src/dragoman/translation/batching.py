@@ -42,9 +42,8 @@ class BatchingConfig(Config):
     wait_seconds: float = Field(0.005, ge=0)
     """How long a request waits for others, in seconds, before a batch that is not full starts."""
     wait_share: float = Field(0.15, ge=0, le=1)
-    """While requests keep coming within `wait_seconds` of one another, as when many clients have
-    just received their answers, the first request waits longer: up to this share of the time that
-    the last batch took."""
+    """The first request waits longer, up to this share of the last batch's time, while further ones
+    follow within `wait_seconds`, as when many clients have just received their answers."""
     queue_lines: int = Field(2048, ge=1)
     """Maximum lines in the queue; further requests are refused."""
     batches_at_once: int = Field(1, ge=1, le=1024)

@@ -15,12 +15,10 @@ class StoreLimits(Config):
     pending_corrections: int = Field(10_000, ge=0)
     """Maximum number of corrections that wait for a review."""
     pending_corrections_per_client: int = Field(500, ge=0)
-    """Maximum number of these per key, or, for clients without a key, per address (for IPv6, per
-    network of 64 bits)."""
+    """Maximum number of these per key or, without a key, per address (for IPv6, /64 network)."""
     glossaries: int = Field(1_000, ge=0)
     """Maximum number of glossaries per key, and of all clients without a key together."""
     glossary_characters: int = Field(1_000_000, ge=1)
     """Maximum characters of the entries of one direction of a glossary."""
     job_bytes: int = Field(1_000_000_000, ge=1)
-    """Maximum size of all documents that are kept: being translated, or until
-    `limits.document_hours` have passed."""
+    """Maximum size of all documents that are kept (`limits.document_hours`)."""
