@@ -15,7 +15,7 @@ from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import GROUP
 
-MANUAL = Path(__file__).parents[2] / "docs" / "command-line.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "plug-ins.md"
 NOTHING = """
 from dragoman.text.formats import Format
 
@@ -31,9 +31,10 @@ class Nothing(Format):
 @pytest.fixture
 def arrows(tmp_path: Path) -> Iterator[None]:
     """The example of the manual is installed."""
-    said = MANUAL.read_text(encoding="utf-8").partition("### Formats of other packages")[2]
+    page = MANUAL.read_text(encoding="utf-8")
+    said = page.partition("## Formats of corpora")[2]
     (source,) = re.findall(r"^```python\n(.*?)^```$", said, re.MULTILINE | re.DOTALL)
-    named = re.search(rf'entry-points\."{GROUP}"\]\n(\w+) = "my_package.arrows:(\w+)"', said)
+    named = re.search(rf'entry-points\."{GROUP}"\]\n(\w+) = "doors.corpus:(\w+)"', page)
     assert named is not None
     entries = {named[1]: f"package_of_arrows:{named[2]}"}
     with installed_package(tmp_path / "site", "package_of_arrows", source, GROUP, entries):

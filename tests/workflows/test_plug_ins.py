@@ -76,7 +76,7 @@ def test_the_page_has_every_kind() -> None:
     groups = set(re.findall(r"^\|[^|]*\| `(dragoman\.\w+)` \|", PAGE, re.MULTILINE))
     of_choices = {f"dragoman.{name}" for name in ("objectives", "optimizers", "transforms")}
     assert groups == registries().keys() | of_choices
-    assert ENTRIES.keys() == groups - of_choices - {"dragoman.families", "dragoman.formats"}
+    assert ENTRIES.keys() == groups - of_choices - {"dragoman.families"}
     assert all(registries()[group].added() == [*entries] for group, entries in ENTRIES.items())
 
 
