@@ -212,15 +212,18 @@ def largest_gap(path: Path, npz: Path, rows: tuple[dict[str, int], dict[str, int
 def test_marians_formulas_give_the_same(values: dict[str, Any], tmp_path: Path) -> None:
     model = made(tmp_path / "m", **values)
     assert largest_gap(model.folder, model.npz, model.rows) < 1e-4
+    notes = importer_from("marian").read(model.folder, (None, None)).notes
+    assert any("Marian while it translates" in one for one in notes) == bool(
+        values.get("transformer-preprocess")
+    )
 
 
 @pytest.mark.parametrize(
     "values",
     [
         {},
-        {"norm": "pre", "embeddings": "separate", "activation": "swish", "output_bias": True},
+        {"embeddings": "separate", "activation": "swish", "output_bias": True},
         {"embeddings": "target", "attention_bias": True, "final_norm": True},
-        {"norm": "pre", "final_norm": False, "activation": "swish"},
     ],
 )
 def test_what_was_exported_comes_back(values: dict[str, Any], tmp_path: Path) -> None:

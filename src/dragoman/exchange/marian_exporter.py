@@ -1,9 +1,11 @@
 """Models for Marian (Junczys-Dowmunt et al. 2018, arXiv:1804.00344): ``.npz`` under its names.
 
 Marian's Transformer has the timescales of tensor2tensor, all sines before all cosines, and zeros in
-place of the first target embedding: only models with these settings are exported.  Marian is not
-installed with this package, so what is written is compared through
-:mod:`dragoman.exchange.marian_formulas`.
+place of the first target embedding: only models with these settings are exported.  Of those, it
+translates only models that normalise after each sublayer: while it translates, Marian 1.12 and
+earlier versions do not normalise the keys and values of a decoder's self-attention (``if(input ==
+keys)`` in its ``transformer.h`` holds only in training and scoring).  Marian is not installed with
+this package, so what is written is compared through :mod:`dragoman.exchange.marian_formulas`.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVoc
 _KNOWN: Known = {
     **TRANSFORMER_KNOWN,
     "model.activation": ["relu", "swish"],
-    "model.norm": None,
+    "model.norm": ["post"],
     "model.norm_epsilon": [1e-5, 1e-6],
     "model.final_norm": None,
     "model.positions": ["sinusoidal"],
@@ -52,7 +54,8 @@ _KNOWN: Known = {
 _TOLERANCE = 1e-3
 """Largest difference of a log-probability.  Marian adds 1e-6 to variances, our models 1e-5."""
 _REMEDY = (
-    "Marian's Transformer is trained with model.timescales: tensor2tensor and model.begin: zeros"
+    "Marian's Transformer is trained with model.norm: post, model.timescales: tensor2tensor and "
+    "model.begin: zeros"
 )
 
 
@@ -104,7 +107,6 @@ class MarianExporter(Exporter):
             "Marian's formulas in NumPy (Marian itself was not run)",
             difference=gap,
             differences=(
-                *_of_old_versions(model.config),
                 "Marian adds 1e-6 to the variance in layer normalisation, whatever norm_epsilon.",
                 "Its length penalty is a power of the length: `normalize` in decoder.yml.",
                 NOT_NORMALISED,
@@ -125,16 +127,6 @@ def _tags(saved: SavedModel) -> set[str]:
     return {tag for direction in saved.config.directions for tag in direction.tags}
 
 
-def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:
-    """Differences of versions of Marian that are still in use."""
-    if config.residual.norm == "post":
-        return ()
-    return (
-        "With norm: pre, older versions of Marian, such as Bergamot's, do not normalise the "
-        "keys and values of self-attention, and translate wrongly; newer ones do.",
-    )
-
-
 def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
     """Parameters by Marian's names; matrices are ``(input, output)``, vectors ``(1, output)``."""
     config = model.config
@@ -142,7 +134,7 @@ def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
     weights = permute_width(parameters, sines_first(config.d_model))
 
     def of_layer(ours: str, theirs: str) -> Iterator[tuple[str, Tensor]]:
-        names, weight = parts_of(theirs, ours, config.residual.norm), weights[f"{ours}.weight"]
+        names, weight = parts_of(theirs, ours, "post"), weights[f"{ours}.weight"]
         bias = weights.get(f"{ours}.bias", weight.new_zeros(len(weight)))
         yield names[0], weight.T if weight.dim() == 2 else weight[None]
         yield names[1], bias[None]
@@ -173,7 +165,6 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
 
 def _options(config: TransformerConfig, sizes: list[int]) -> dict[str, Any]:
     """Every option that Marian reads from a model of its Transformer."""
-    pre = config.residual.norm == "pre"
     return {
         "version": "v1.12.0 65bf82ff 2023-02-21 09:56:29 -0800",
         "type": "transformer",
@@ -187,8 +178,8 @@ def _options(config: TransformerConfig, sizes: list[int]) -> dict[str, Any]:
         "transformer-ffn-depth": 2,
         "transformer-decoder-ffn-depth": 0,
         "transformer-ffn-activation": config.feed_forward.activation,
-        "transformer-preprocess": "n" if pre else "",
-        "transformer-postprocess": "da" if pre else "dan",
+        "transformer-preprocess": "",
+        "transformer-postprocess": "dan",
         "transformer-postprocess-emb": "d",
         "transformer-postprocess-top": "n" if config.residual.ends_normalised else "",
         "transformer-no-projection": False,

@@ -121,6 +121,12 @@ def _read(directory: Path, weights: Path | None, path: Path, languages: Language
             f"{PREPROCESS} is not run: it may normalise punctuation or split words before text "
             "is split into pieces."
         )
+    if options.norm == "pre":
+        notes.append(
+            "It normalises before each sublayer. Keys and values of self-attention are normalised, "
+            "too, as Marian 1.12 trains; older versions, and Marian while it translates, do not "
+            "normalise them, so compare some translations."
+        )
     if decoder.shortlist() is not None:
         notes.append("Its lexical shortlist is kept: 'dragoman translate --shortlist' uses it.")
     if file.suffix == BINARY:
