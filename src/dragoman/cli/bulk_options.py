@@ -170,7 +170,7 @@ def shard_lines_option(default: int) -> declare.Options:
     return declare.options(
         """
         --shard-lines N: 1 <= int <= 10000000
-            Lines of a shard, which one worker makes in one go.
+            Lines that a worker processes at once.
         """,
         shard_lines={"default": default, "show_default": True},
     )

@@ -39,12 +39,13 @@ _launch_options = declare.options(
         Number of machines to train on; run the same command on each.  With MIN:MAX, training goes
         on without machines that are lost, and with those that come.
     --rendezvous HOST:PORT
-        Where the machines meet: the address of one of them, which must stay, and a free port on it.
+        Meeting point of the machines: the address of one of them, which must stay, and a free port
+        on it.
     --restarts N: 0 <= int
-        How often to start again, from the last checkpoint, when processes of this machine were
-        killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]
+        Maximum restarts from the last checkpoint, after processes of this machine were killed or
+        lost the others.  [default: 0; with --nodes MIN:MAX 10]
     --lost-after SECONDS: 4 <= number <= 3600 = 20.0
-        With --nodes, how long a machine may be silent before the others give it up.
+        With --nodes: a machine that is silent for longer counts as lost.
     """,
     processes={"type": _process_count},
     nodes={"type": _node_counts},

@@ -35,7 +35,7 @@ device_option = declare.options("""
 """)
 dev_set_option = declare.options("""
     --dev-set NAME
-        Which dev set of the run to use.  [default: the only one, or that of --to]
+        Dev set of the run.  [default: the only one, or that of --to]
 """)
 database_option = declare.options(
     """
@@ -95,8 +95,8 @@ pairs_options = declare.options("""
 
 unreviewed_option = declare.options("""
     --unreviewed
-        Also read translations that are marked as not reviewed: fuzzy messages of PO, and XLIFF in
-        the state needs-review-translation.
+        Also read unreviewed translations: fuzzy messages of PO, and XLIFF in the state
+        needs-review-translation.
 """)
 
 

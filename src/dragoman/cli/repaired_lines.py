@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 repair_options = declare.options("""
     --repair URL|FILE
-        Let a server repair the lines of which MODEL is least confident: its address, or a YAML file
-        with its settings (docs/teachers.md).  Needs --input and --output; calibrate MODEL first.
+        Let a server repair the least confident lines: its address, or a YAML file with its settings
+        (docs/teachers.md).  Needs --input and --output; calibrate MODEL first.
     --repair-share SHARE: 0 < number <= 1
         With --repair: ask for at most this share of the lines.  [default: 0.1]
     --repair-below P: 0 <= number <= 1

@@ -23,19 +23,19 @@ search_options = declare.options("""
     --coverage-penalty BETA: 0 <= number -> search.coverage_penalty
         Coverage penalty: above 0, translations that leave out parts of the source score lower.
     --unknown: mark | copy -> search.unknown
-        What becomes of unknown pieces in translations that may have some: mark leaves ⁇; copy
-        replaces each by the word of the source with most attention.
+        Unknown pieces in translations: mark leaves ⁇; copy replaces each by the source word with
+        most attention.
     --degenerate: avoid | keep -> search.degenerate
-        What becomes of translations that repeat themselves or are far too long: avoid searches
-        again; keep only warns.
+        Translations that repeat themselves or are far too long: avoid searches again; keep only
+        warns.
     --capitals: lower | keep -> search.capitals
-        What becomes of lines all in capitals: lower translates them in the usual case of their
-        words and puts the translations in capitals; keep translates them as they are.
+        Lines all in capitals: lower translates them in the usual case of their words, and puts the
+        translations in capitals; keep translates them as they are.
 """)
 """Options of both translating and calibrating: a calibration holds only for the same settings."""
 output_options = declare.options("""
     --grammar: any | trees -> search.grammar
-        What a parser may write: any sequence of symbols, or only trees over the words.
+        Output of a parser: any sequence of symbols, or only trees over the words.
     --nbest N: 1 <= int -> search.nbest
         Print the N best translations as tab-separated lines: line number, score, text.
 """)
@@ -57,8 +57,8 @@ sampling_options = declare.options("""
     --seed: 0 <= int -> search.sampling.seed
         With --sample: seed of the samples.
     --mbr N: 2 <= int <= 1000 -> search.mbr.samples
-        Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the
-        options of --sample say how they are drawn.
+        Minimum Bayes risk: draw N samples, as the options of --sample say, and print the one most
+        similar to all of them.
     --utility: chrf | bleu -> search.mbr.utility
         With --mbr: measure of similarity.  [default: chrf]
     --candidates: samples | beam | both -> search.mbr.candidates

@@ -40,7 +40,7 @@ described_without_workers = declare.Options(
             Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines that
             begin with the tag <DOMAIN>, and may be repeated.
         --to LANGUAGE as target_language -> target_language
-            Target language, such as de, for a model that was trained on several.
+            Target language, such as de, of a MODEL that was trained on several.
         --from LANGUAGE as source_language -> source_language
             Source language; refuse MODEL if it was not trained to translate from it.  With auto the
             language of each line decides: see --route and --via.
@@ -84,13 +84,14 @@ described_without_workers = declare.Options(
             Number type of the weights: lower is faster and changes a few translations.  int8 is for
             the CPU; auto is bfloat16 where the hardware has it.  [default: float32]
         --shortlist
-            Search only among the likeliest pieces of each line, by the shortlist that 'dragoman
-            shortlist' has built beside MODEL: faster with large vocabularies.
+            Search only among the likeliest pieces of each line, which 'dragoman shortlist' has
+            listed beside MODEL: faster with large vocabularies.
         --shortlist-file FILE: PATH
             As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.
         --own-pieces SHARE: 0 <= number <= 1 -> own_pieces
-            Keep outputs of a multilingual model in the target language: write only pieces at least
-            SHARE (such as 0.1) times as frequent in its training text as in any other's.
+            Keep outputs of a multilingual model in the target language: write only pieces whose
+            frequency in its training text is at least SHARE (such as 0.1) of that in any other
+            language's.
     """),
     device_option,
 )

@@ -33,8 +33,8 @@ _RECIPES = {".yaml", ".yml"}
     --test ...: PATH
         In-domain test set, in the same form as FILES.  [default: none]
     --general ...: PATH
-        General pairs to mix in and to monitor, in the same form as FILES.  [default: what the
-        model's run was trained on]
+        General pairs to mix in and to monitor, in the same form as FILES.  [default: the training
+        text of the model's run]
     --replay SOURCE: PATH
         Instead of --general: lines in the source language, which the model translates itself.
     --general-dev ...: PATH
@@ -46,9 +46,9 @@ _RECIPES = {".yaml", ".yml"}
     --ratio R: 0 <= number <= 1000 = 1.0
         Weight of general text relative to the in-domain text; 0 excludes it from training.
     --method: full | ewc | lora = full
-        What is trained: all weights; all, with elastic weight consolidation; or a low-rank adapter.
+        Train all weights; all, with elastic weight consolidation; or a low-rank adapter.
     --vocabulary: auto | keep | extend = auto
-        Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where the
+        Keep the vocabulary, or extend it by pieces of the new text; auto extends it only if the
         text needs this.
     --any-language
         Continue even if most of FILES seems to be in another language than the model's.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     --rounds N: 1 <= int <= 100
         Rounds.  [default: 1]
     --method: beam | greedy | sampling | top-k | noised-beam
-        How text is translated back; top-k and sampling draw at random.  [default: beam]
+        Method of translating back; top-k and sampling draw at random.  [default: beam]
     --beam N: 2 <= int <= 1000
         Width of beam search.  [default: the reverse model's]
     --top-k K: 1 <= int
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     --ratio R: 0 < number <= 1000000.0
         Maximum synthetic pairs per real pair.  [default: 4]
     --choice: random | first
-        Which lines to take if the text has more than needed.  [default: random]
+        Lines to take if the text has more than needed.  [default: random]
     --drop-worst SHARE: 0 <= number < 1
         Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]
     --upsample W: 0.001 <= number <= 1000.0
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     --seed N: 0 <= int
         Random seed, for the choice of lines and for sampling.  [default: 1]
     --baseline RUN: PATH
-        Finished run of CONFIG without synthetic pairs, to print its scores beside.
+        Finished run of CONFIG without synthetic pairs, for comparison.
     --workers N: 1 <= int <= 1024
         Processes that translate.  [default: this one alone]
     """,

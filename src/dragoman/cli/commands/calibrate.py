@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     --exact
         A translation is right if it equals the reference.
     --check
-        Write nothing: measure the calibration that there is, such as on a test set.
+        Write nothing, and measure the present calibration, such as on a test set.
     --picture FILE.svg: FILE
         Draw the reliability diagram.
 """)

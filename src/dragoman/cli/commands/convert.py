@@ -37,8 +37,8 @@ _TOLD_PAIRS = 1000  # between two updates of the bar
     --output-format: FORMAT
         Format of OUTPUT, if the suffix does not determine it.
     --changed-from EARLIER: PATH as before
-        Only write pairs that an earlier state of INPUT does not have, reviewed or not: what
-        reviewers have corrected or added.
+        Write only corrections and additions of reviewers: pairs that this earlier state of INPUT
+        does not have, reviewed or not.
     --names: text
         Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]
     """,

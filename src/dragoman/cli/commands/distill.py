@@ -22,8 +22,7 @@ _search_options = declare.options("""
     --beam: 1 <= int -> search.beam
         Beam size of the teacher.  [default: the teacher's]
     --nbest N: 2 <= int -> search.nbest
-        Train on the one of the N best translations that is closest to the reference, instead of the
-        best.
+        Train on the translation among the N best that is closest to the reference.
 """)
 _engine_options = declare.Options(
     declare.options("""

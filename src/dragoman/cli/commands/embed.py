@@ -57,7 +57,7 @@ def embed() -> None:
     --vocabulary MODEL: PATH
         Learn vectors of the pieces of this model's or run's vocabulary instead of words.
     --side: source | target
-        Which vocabulary of MODEL, if it has two.
+        Vocabulary of MODEL, if it has two.
     --held-out FILE...: PATH
         Leave out lines that also occur in this file; may be repeated.
     --split-at-spaces

@@ -46,9 +46,9 @@ filter_options = declare.options("""
     --format: FORMAT as file_format
         Format of the pairs, if the suffix does not determine it.
     --from LANGUAGE as source_language
-        Language of the source, where models have learned several directions.
+        Language of the source, if models have several directions.
     --to LANGUAGE as target_language
-        Language of the target, where models have learned several directions.
+        Language of the target, if models have several directions.
     --identify
         Drop pairs with a side that is clearly in another language.
     --no-lengths

@@ -19,7 +19,7 @@ from dragoman.cli.options import json_option
     --to: EXPORTER as target required
         Program or format to export to.
     --output DIRECTORY: PATH required
-        Where to write it.
+        Directory to write.
     --adapter FILE|RUN: PATH
         Low-rank adapter to merge into the weights.
     --quantisation TYPE
@@ -57,7 +57,7 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
 @click.argument("path", metavar="DIRECTORY_OR_FILE|hf:NAME", type=PATH)
 @declare.options("""
     --from: IMPORTER as toolkit
-        Toolkit that the model is from; recognised by its files if not given.
+        Toolkit of the model.  [default: recognised by its files]
     --from-language TAG
         Source language, if the files do not say it.
     --to-language TAG
@@ -65,8 +65,8 @@ def export(model: Path, target: str, output: Path, *, as_json: bool, **options: 
     --languages TAG,...
         With --text: keep only these languages of a model of many.
     --text FILE...: PATH
-        Keep only the pieces of the vocabulary that this text in the model's languages is split
-        into, which makes a model of many languages smaller; may be repeated.
+        Keep only the pieces of the vocabulary that occur in this text, in the model's languages,
+        which makes a multilingual model smaller; may be repeated.
     --output MODEL: PATH required
         Model to create.
 """)
@@ -127,8 +127,8 @@ def import_foreign(
 @click.argument("name", metavar="ORG/NAME")
 @declare.options("""
     --licence ID required
-        Licence of the model, such as cc-by-4.0; what its text and its parent models demand
-        of it stands in its README.md.
+        Licence of the model, such as cc-by-4.0; its README.md has the terms of its text and its
+        parent models.
     --private
         Make a new repository that only its owner sees.
 """)

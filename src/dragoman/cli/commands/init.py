@@ -41,8 +41,8 @@ _REASONS = {"held out": "repeats dev or test"}
     --from MODEL: MODEL as from_model
         Model or run to adapt to the text, such as an imported one.  [default: a new model]
     --method: full | lora
-        With --from, what learns: all weights, or a low-rank adapter.  [default: chosen by the
-        size of the model, the text and the memory]
+        With --from: train all weights, or a low-rank adapter.  [default: chosen by the size of the
+        model, the text and the memory]
     --minutes: 1 <= number <= 1000000 = 10
         Time budget for training and scoring on this machine.
     --output: FILE = my.yaml

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     --frequent F: 0 <= int <= 1000000 = 1000
         Number of most frequent target pieces, allowed in every line.
     --pairs N: 1 <= int
-        Read N pairs only: of a run at even distances, of FILES the first.  [default: all]
+        Read only N pairs: evenly spaced ones of a run, the first ones of FILES.  [default: all]
     --output FILE: FILE
         Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default:
         shortlist.safetensors beside the weights of MODEL]

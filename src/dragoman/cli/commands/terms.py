@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     --maximum-words N: 1 <= int <= 10 = 4
         Maximum words of a term.
     --minimum-share SHARE: 0 <= number <= 1 = 0.5
-        Leave out terms whose main translation has a smaller share of their occurrences.
+        Leave out terms if a smaller share of their occurrences has the main translation.
     --inconsistent SHARE: 0 <= number <= 1 = 0.2
         Minimum share of a second translation that makes a term inconsistent.
 """)

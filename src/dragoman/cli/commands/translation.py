@@ -66,15 +66,15 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
     --format SUFFIX as document_format
         For documents: format of FILE, such as md, whatever its suffix; needed for standard input.
     --to-format FORMAT
-        For documents: write the translation as XLIFF, for review in a tool of translators;
-        'dragoman convert' makes the document of the reviewed file.
+        For documents: write the translation as XLIFF, for review in a translation tool; 'dragoman
+        convert' turns the reviewed file into the document.
     --force
         For documents: replace existing translations.
     --splitter: SPLITTER
-        For documents: what divides texts into sentences.  [default: sentencex]
+        For documents: program that divides texts into sentences.  [default: sentencex]
     --tree DIRECTORY: PATH
-        Translate the strings of a project, such as locale/, into the files in which it keeps the
-        language of --to; translations that are there stay.
+        Translate the strings of a project, such as locale/, into its files for the language of
+        --to; existing translations stay.
     """,
     place={"type": PATH_AS_TYPED},
     to_format={"type": click.Choice(["xliff"])},
@@ -87,16 +87,16 @@ _REPAIRS = ("repair_share", "repair_below", "repair_settings")
     --token-scores
         With --json: also the log-probability of each piece and of the end symbol.
     --confidence
-        Print the probability that a translation is right, and a tab, before it (after its score);
-        calibrate MODEL first with 'dragoman calibrate'.
+        Print, before each translation, the probability that it is right (after the score, if any)
+        and a tab. Calibrate MODEL first: 'dragoman calibrate'.
     --calibration FILE: PATH
-        With --confidence, --flag-below or --json: read the calibration from FILE, which 'dragoman
-        calibrate --output FILE' wrote.
+        With --confidence, --flag-below or --json: read the calibration from FILE, as written by
+        'dragoman calibrate --output FILE'.
     --flag-below P: 0 <= number <= 1
         Warn of each line whose translation has a lower confidence than P, such as 0.5.
     --alignment FILE: FILE
         Also write the word alignment of each line and its translation, by attention, in Pharaoh
-        format, 0-0 1-2; words are separated by spaces.
+        format (0-0 1-2); words are separated by spaces.
 """)
 @repair_options
 @sampling_options
