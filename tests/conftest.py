@@ -118,9 +118,15 @@ def trained(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _loggers_speak() -> None:
-    """Tests and libraries that configure logging switch off the loggers that are there."""
-    logging.disable(logging.NOTSET)
+    """Tests and libraries that configure logging switch off the loggers that are there.
+
+    Only what differs is set: each change goes through all loggers, two milliseconds in every test.
+    """
+    if logging.root.manager.disable:
+        logging.disable(logging.NOTSET)
     for name, logger in logging.root.manager.loggerDict.items():
-        if name.startswith("dragoman") and isinstance(logger, logging.Logger):
+        if not name.startswith("dragoman") or not isinstance(logger, logging.Logger):
+            continue
+        if logger.disabled or not logger.propagate or logger.level:
             logger.disabled, logger.propagate = False, True
             logger.setLevel(logging.NOTSET)

@@ -65,6 +65,7 @@ def test_a_step_that_is_done_is_saved_before_the_next_batch(
     assert [path.name for path in checkpoints(tmp_path)] == ["step-000004"]
 
 
+@pytest.mark.no_cover
 def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
     trainer: MakeTrainer, tmp_path: Path
 ) -> None:

@@ -119,6 +119,7 @@ def test_products_may_be_changed_in_place() -> None:
 
 
 @pytest.mark.parametrize("config", variations())
+@pytest.mark.no_cover
 def test_models_learn_the_same(config: ModelConfig) -> None:
     check_that_it_learns_the_same(build(config))
 

@@ -61,8 +61,7 @@ def test_progress_of_a_file_is_shown(page: Page, site: Site) -> None:
     expect(row.get_by_role("progressbar")).to_have_count(0)
 
 
-def test_a_file_waits_for_a_busy_server(own_page: Page, site: Site) -> None:
-    page = own_page
+def test_a_file_waits_for_a_busy_server(page: Page, site: Site) -> None:
     page.clock.install()
     body = '{"error": {"kind": "busy", "message": "too many files wait"}}'
     answer = {"status": 503, "headers": {"Retry-After": "3600"}, "body": body}
@@ -216,8 +215,7 @@ def test_the_page_of_a_proxy_is_not_saved_as_a_translation(page: Page, site: Sit
     expect(page.get_by_role("listitem")).to_contain_text("does not come from the server")
 
 
-def test_asking_for_a_file_outlasts_faults_of_the_server(own_page: Page, site: Site) -> None:
-    page = own_page
+def test_asking_for_a_file_outlasts_faults_of_the_server(page: Page, site: Site) -> None:
     page.clock.install()
     visit(page, site)
     files(page)

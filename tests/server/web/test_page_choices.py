@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from playwright.sync_api import Browser, Page, Route, expect
-from web_site import PHONE, Site, arrive, barriers, choose, cut_off, files, new_page, upload, visit
+from web_site import PHONE, Site, arrive, barriers, choose, cut_off, files, upload, visit
 
 CODES = ["ar", "cs", "de", "en", "es", "fr", "he", "hu", "ja", "nl", "pt-BR", "tr", "zh-Hant"]
 
@@ -282,9 +282,7 @@ def test_nothing_is_cut_off_on_a_phone(browser: Browser, site: Site) -> None:
     context.close()
 
 
-def test_a_mouse_is_told_to_point(browser: Browser, site: Site) -> None:
-    page = new_page(browser)
+def test_a_mouse_is_told_to_point(page: Page, site: Site) -> None:
     arrive(page, site)
     expect(page.locator("#hint")).to_contain_text("point at it", use_inner_text=True)
     expect(page.get_by_role("link", name="API for programs")).to_have_attribute("href", "v1/docs")
-    page.context.close()

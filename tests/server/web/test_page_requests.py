@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 from web_site import Site, arrive, files, opened, refuse, running_site, upload, visit
 
@@ -148,25 +147,24 @@ def test_a_text_without_sentences_leaves_nothing_of_the_one_before(page: Page, s
     expect(page.locator("#output")).to_have_text("\u200b")
 
 
-@pytest.mark.parametrize(("status", "kind"), [(503, "timed_out"), (504, ""), (408, "")])
-def test_what_took_too_long_is_not_asked_for_again(
-    own_page: Page, site: Site, status: int, kind: str
-) -> None:
+def test_what_took_too_long_is_not_asked_for_again(own_page: Page, site: Site) -> None:
     """It would take as long again, and be charged again."""
     page = own_page
     page.clock.install()
-    visit(page, site)
     sent = streams(page)
-    refuse(page, "/v1/stream", status, kind, headers={"Retry-After": "5"})
-    page.fill("#source", "It rains.")
-    page.clock.run_for(1_000)
-    notice = page.get_by_role("alert")
-    expect(notice).to_contain_text("The translation took too long. A shorter text may work.")
-    page.clock.fast_forward(600_000)
-    page.unroute_all()
-    assert len(sent) == 1
-    notice.get_by_role("button", name="Try again").click()
-    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    for status, kind in ((503, "timed_out"), (504, ""), (408, "")):
+        visit(page, site)
+        sent.clear()
+        refuse(page, "/v1/stream", status, kind, headers={"Retry-After": "5"})
+        page.fill("#source", "It rains.")
+        page.clock.run_for(1_000)
+        notice = page.get_by_role("alert")
+        expect(notice).to_contain_text("The translation took too long. A shorter text may work.")
+        page.clock.fast_forward(600_000)
+        page.unroute_all()
+        assert len(sent) == 1, status
+        notice.get_by_role("button", name="Try again").click()
+        expect(page.locator("#output")).to_have_text("IT RAINS.de")
 
 
 def test_after_its_time_a_text_goes_on_where_it_stopped(page: Page, site: Site) -> None:

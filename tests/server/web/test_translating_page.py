@@ -231,8 +231,7 @@ def test_a_text_too_long_for_an_address_is_left_out(page: Page, site: Site) -> N
     assert page.evaluate("navigator.clipboard.readText()").endswith("#source=en&target=de")
 
 
-def test_text_is_never_markup(own_page: Page, site: Site) -> None:
-    page = own_page
+def test_text_is_never_markup(page: Page, site: Site) -> None:
     dialogs: list[Dialog] = []
 
     def dismiss(dialog: Dialog) -> None:
@@ -248,6 +247,7 @@ def test_text_is_never_markup(own_page: Page, site: Site) -> None:
     expect(page.locator("#correction-source")).to_contain_text("<img src=x")
     assert page.locator("main img, main script, dialog img, dialog script").count() == 0
     assert dialogs == []
+    page.remove_listener("dialog", dismiss)
 
 
 def test_terms_of_the_glossary_are_kept_and_sent(page: Page, site: Site) -> None:

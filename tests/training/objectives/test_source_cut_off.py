@@ -102,6 +102,7 @@ def expected_of_cut_off(
 
 @pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("config", variations(READERS))
+@pytest.mark.no_cover
 def test_a_mixed_batch_is_the_sum_without_what_reads_the_source(
     config: ModelConfig, zero: bool
 ) -> None:
