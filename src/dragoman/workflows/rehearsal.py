@@ -1,4 +1,4 @@
-"""Measures training speed on this machine: real steps with a model that is thrown away.
+"""Training steps with a model that is thrown away: to measure speed, and to try values.
 
 Used by ``doctor``, ``init`` and ``compare``.
 """
@@ -6,6 +6,7 @@ Used by ``doctor``, ``init`` and ``compare``.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -20,11 +21,13 @@ from dragoman.models.layers.low_rank import add_adapters
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies import Vocabularies
+from dragoman.training.objectives.cross_entropy import CrossEntropy
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import activation_bytes, take_step
 from dragoman.training.tasks import SingleStep, Stream
+from dragoman.training.warm_start import take_over
 
 _TIMED_STEPS = 3
 
@@ -40,13 +43,14 @@ class Measured:
 
 
 class Rehearsal:
-    """Training steps with a fresh model.
+    """Training steps with a fresh model, or with that of ``training.start_from``.
 
     If the objective needs candidates, they take longer than in training: a fresh model makes them
     as long as allowed.
 
     Args:
         steps: the batches of each step; at least as many steps as will be taken.
+        takes_over: whether the weights are those of ``training.start_from``.
     """
 
     def __init__(
@@ -56,11 +60,16 @@ class Rehearsal:
         vocabularies: Vocabularies,
         steps: Iterator[Sequence[Batch]],
         seed: int,
+        *,
+        takes_over: bool = False,
     ) -> None:
         keep_freed_memory()
         self.device = best_device()
         torch.manual_seed(seed)
-        self._model = build_model(model, vocabularies).to(self.device).train()
+        self._model = build_model(model, vocabularies)
+        if takes_over and training.start_from is not None:
+            take_over(self._model, vocabularies, training.start_from)
+        self._model.to(self.device).train()
         if training.adapter is not None:
             add_adapters(self._model, training.adapter, seed)
         if training.recompute == "layers":
@@ -73,13 +82,29 @@ class Rehearsal:
         if wanted := training.objective.wanted_candidates():
             self._stream = with_candidates(self._stream, wanted, vocabularies, EvaluationConfig())
 
-    def step(self) -> int:
-        """Take a step and return its target tokens."""
+    def step(self, learning_rate: float = 0.0) -> int:
+        """Take a step and return its target tokens.
+
+        Args:
+            learning_rate: 0 does all the work and changes nothing.
+        """
         batches = [
             self._stream.completed(batch.to(self.device), self._model)
             for batch in next(self._steps)
         ]
-        return take_step(self._model, self._optimizer, self._objective, batches)
+        return take_step(self._model, self._optimizer, self._objective, batches, learning_rate)
+
+    def loss(self, batches: Sequence[Batch]) -> float:
+        """Negative log-likelihood of the targets, nats per token, as validations report it."""
+        plain = CrossEntropy(smoothing=0.0)
+        totals: dict[str, float] = defaultdict(float)
+        self._model.eval()
+        with torch.no_grad():
+            for batch in batches:
+                for name, total in plain.backward(self._model, batch.to(self.device)).items():
+                    totals[name] += float(total)
+        self._model.train()
+        return plain.figures(totals)["nll"]
 
     def tokens_per_second(self, seconds: float) -> float:
         """Target tokens per second, measured for ``seconds`` after a warm-up."""

@@ -99,6 +99,12 @@ def test_what_learns_is_chosen_and_told(
     written = " ".join(line.strip(" #") for line in config.read_text("utf-8").splitlines())
     assert f"all weights learn: {found['why']}" in written
     assert found["parameters"] == found["learned_parameters"]
+    trial = found["learning_rate_trial"]
+    assert len(trial["losses"]) == 3
+    assert str(trial["chosen"]) in trial["losses"]
+    assert min(trial["losses"].values()) < trial["before"]
+    assert read_experiment(config).training.schedule.peak_learning_rate == trial["chosen"]
+    assert f"the best of 3 on the dev set: a loss of {trial['before']:.2f} nats" in written
     new = found["from_nothing"]
     assert new["model"] == "tiny" and new["seconds"] > 0
     assert "2 + 2 layers of 128 would take" in written

@@ -66,7 +66,8 @@ def init(
     XLIFF, TMX.  Examines the text, measures training speed on this machine, and explains each
     chosen value in a comment.  Dev and test sets that are not given are split off into a folder
     beside the configuration.  Several target languages, separated by commas, share a model.  With
-    --from, the configuration adapts a model that exists to the text.
+    --from, the configuration adapts a model that exists to the text, at the learning rate that is
+    best in short trials.
 
     \b
     Examples:
@@ -144,6 +145,7 @@ def _summary_of_adapting(started: StartedFromModel) -> str:
             f"{plan.steps:,} steps, {plan.passes:.1f} passes over the text, at "
             f"{choices.speed:,.0f} target tokens per second",
         ),
+        ("Rate", f"{choices.trial.chosen:.3g}, {choices.trial.story}"),
         ("Memory", f"about {bytes_in_words(plan.memory)}"),
         ("Time", _time(plan.minutes)),
         ("", choices.beside),
@@ -231,6 +233,8 @@ def _figures_of_adapting(started: StartedFromModel) -> dict[str, Any]:
         "parameters": choices.sizes.total_parameters,
         "learned_parameters": choices.sizes.learned_parameters,
         "steps": plan.steps,
+        "peak_learning_rate": plan.peak_learning_rate,
+        "learning_rate_trial": asdict(choices.trial),
         "epochs": plan.passes,
         "target_tokens_per_second": choices.speed,
         "memory": plan.memory,

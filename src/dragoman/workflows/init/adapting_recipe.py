@@ -20,6 +20,7 @@ from dragoman.workflows.init.commented_recipe import (
     path_from,
 )
 from dragoman.workflows.init.look import Facts
+from dragoman.workflows.init.rate_trial import RateTrial
 from dragoman.workflows.init.survey import Survey
 from dragoman.workflows.training_needs import bytes_in_words
 
@@ -38,6 +39,7 @@ class AdaptingChoices:
     sizes: Cost
     """The model with what learns."""
     plan: AdaptingPlan
+    trial: RateTrial
     limit: int
     """Maximum pieces."""
     speed: float
@@ -124,7 +126,6 @@ def adapting_values(choices: AdaptingChoices, folder: Path) -> dict[str, Any]:
 def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
     """The reason for each value and advice on changing it, by its key."""
     plan = choices.plan
-    is_adapter = choices.method.method == "lora"
     text = about_training_text(choices.facts, choices.parts, choices.survey)
     return {
         "data": about_text(choices.facts, was_split=choices.was_split),
@@ -139,11 +140,8 @@ def adapting_notes(choices: AdaptingChoices) -> dict[str, str]:
         "train all weights: dragoman init --method full",
         "training.step_tokens": "an eighth of the text, within 800 and 2,500",
         "training.device_tokens": f"training takes about {bytes_in_words(plan.memory)} with this",
-        "training.schedule.peak_learning_rate": "as dragoman adapt chooses it, "
-        + ("ten times as high as for all weights" if is_adapter else "low, to forget little")
-        + "; more learns and forgets faster: five times as much gave 7.9 chrF more where a small "
-        "model of other strings was adapted to those of four products "
-        "(docs/results/placeholders.md)",
+        "training.schedule.peak_learning_rate": f"{choices.trial.story}; a higher one learns and "
+        "forgets faster",
         "training.schedule.decay": "to zero at max_steps; change both together",
         "training.max_steps": _about_adapting_steps(choices),
         "training.max_minutes": "if steps are slower than measured, the learning rate decays to "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from dragoman.core.claims import new_outputs
@@ -16,11 +17,13 @@ from dragoman.exchange.hub import is_hub_name
 from dragoman.models.cost import Cost, cost
 from dragoman.models.layers.low_rank import AdapterConfig
 from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.text.formats import Pair
 from dragoman.text.vocabularies import Vocabularies, VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.warm_start import StartConfig
 from dragoman.workflows.init import measure
 from dragoman.workflows.init.adapting_choice import (
+    AdaptingPlan,
     LearningMethod,
     choose_method,
     plan_adapting,
@@ -36,8 +39,15 @@ from dragoman.workflows.init.choose import Plan
 from dragoman.workflows.init.commented_recipe import Parts
 from dragoman.workflows.init.initial_text import InitialText, Tell, folder_to_split, text_of
 from dragoman.workflows.init.look import name_of
+from dragoman.workflows.init.rate_trial import (
+    MOST_DEV_PAIRS,
+    RateTrial,
+    trial_steps,
+    try_rates,
+)
 from dragoman.workflows.init.start import REMEDY, plan_from_nothing, write_recipe
 from dragoman.workflows.material import Material
+from dragoman.workflows.rehearsal import Measured, Rehearsal
 
 _MOST_MEASURED_TOKENS = 1000  # of a step; large models take long
 
@@ -51,6 +61,41 @@ class StartedFromModel:
     text: Path | None
     """The folder of the sets that were split off, if any."""
     warnings: list[str]
+
+
+@dataclass(frozen=True)
+class _Continued:
+    """A model whose training goes on, with text in its pieces."""
+
+    parent: ParentModel
+    training: TrainingConfig
+    text: measure.EncodedSample
+    dev: measure.EncodedSample
+    limit: int
+    """Maximum pieces."""
+
+    def measured(self, step_tokens: int) -> Measured:
+        """Speed and memory of its steps."""
+        model = self.parent.config.model
+        return measure.measure_continued(model, self.training, self.text, step_tokens, self.limit)
+
+    def tried(self, plan: AdaptingPlan, steps: int) -> RateTrial:
+        """Some steps, which fit into memory, with each of several rates."""
+        step_tokens = plan.device_tokens or plan.step_tokens
+        held_out = measure.batches_of(self.dev, step_tokens, self.limit)
+        return try_rates(
+            plan.peak_learning_rate, steps, partial(self._begun, step_tokens), held_out
+        )
+
+    def _begun(self, step_tokens: int) -> Rehearsal:
+        return Rehearsal(
+            self.parent.config.model,
+            self.training,
+            self.text.vocabularies,
+            measure.endless_steps(self.text, step_tokens, self.limit),
+            seed=1,
+            takes_over=True,
+        )
 
 
 def start_from_model(
@@ -83,7 +128,7 @@ def start_from_model(
     with new_outputs(filter(None, (config, folder)), REMEDY):
         with text_of([material], folder, tell) as text:
             tell(f"measuring how fast {model} learns from it")
-            choices, warnings = _chosen(parent, languages, text, method, minutes)
+            choices, warnings = _chosen(parent, languages, text, method, minutes=minutes, tell=tell)
         choices = replace(choices, was_split=folder is not None)
         known = choices.parts.train[0]
         head = (
@@ -108,29 +153,32 @@ def _chosen(
     languages: tuple[str, str],
     text: InitialText,
     wanted: LearningMethod | None,
+    *,
     minutes: float,
+    tell: Tell,
 ) -> tuple[AdaptingChoices, list[str]]:
     """All choices, and warnings."""
     tags = parent.direction_for(languages, "FILES").tags
-    encoded = _encoded(parent.vocabularies(), text, tags)
-    vocabularies = encoded.vocabularies
+    vocabularies = parent.vocabularies()
+    encoded = _encoded(vocabularies, text.sample, tags)
     pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
     device = best_device()
     available = available_memory(device)
     sizes = _sizes(parent, vocabularies)
     method = choose_method(wanted, sizes, pieces.epoch_tokens, available)
     model, chosen = parent.config.model, method.method
-    step_tokens = step_tokens_for(pieces, model.d_model, chosen)
-    measured = measure.measure_continued(
-        model,
-        TrainingConfig(
+    continued = _Continued(
+        parent=parent,
+        training=TrainingConfig(
             start_from=StartConfig(model=str(parent.path)),
             adapter=AdapterConfig() if chosen == "lora" else None,
         ),
-        encoded,
-        min(step_tokens, _MOST_MEASURED_TOKENS),
-        pieces.limit,
+        text=encoded,
+        dev=_encoded(vocabularies, text.dev[:MOST_DEV_PAIRS], tags),
+        limit=pieces.limit,
     )
+    step_tokens = step_tokens_for(pieces, model.d_model, chosen)
+    measured = continued.measured(min(step_tokens, _MOST_MEASURED_TOKENS))
     plan = plan_adapting(
         text.facts,
         pieces,
@@ -141,6 +189,10 @@ def _chosen(
         available=available,
         minutes=minutes,
     )
+    tell("trying learning rates")
+    seconds = pieces.tokens_per_step(plan.step_tokens) / measured.tokens_per_second
+    trial = continued.tried(plan, trial_steps(plan, seconds))
+    plan = replace(plan, peak_learning_rate=trial.chosen)
     choices = AdaptingChoices(
         parent=parent,
         facts=text.facts,
@@ -148,6 +200,7 @@ def _chosen(
         method=method,
         sizes=sizes[chosen],
         plan=plan,
+        trial=trial,
         limit=pieces.limit,
         speed=measured.tokens_per_second,
         device=device.type,
@@ -179,16 +232,16 @@ def _directed(parent: ParentModel, parts: Parts, languages: tuple[str, str]) -> 
 
 
 def _encoded(
-    vocabularies: Vocabularies, text: InitialText, tags: Sequence[str]
+    vocabularies: Vocabularies, pairs: Sequence[Pair], tags: Sequence[str]
 ) -> measure.EncodedSample:
-    """The sample in the pieces of the model, with the tags in front."""
+    """Pairs in the pieces of the model, with the tags in front."""
     in_front = vocabularies.source.ids(tags)
-    sources = vocabularies.source.encode_batch([pair.source for pair in text.sample])
+    sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
     return measure.EncodedSample(
         VocabularyConfig(),
         vocabularies,
         [[*in_front, *ids] for ids in sources],
-        vocabularies.target.encode_batch([pair.target for pair in text.sample]),
+        vocabularies.target.encode_batch([pair.target for pair in pairs]),
     )
 
 

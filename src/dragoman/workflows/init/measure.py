@@ -132,7 +132,7 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
         model_of(size, joint=joint, dropout=0.1),
         TrainingConfig(optimizer=size.optimizer),
         encoded.vocabularies,
-        _steps(encoded, step_tokens, limit),
+        endless_steps(encoded, step_tokens, limit),
         seed=1,
     )
     return rehearsal.tokens_per_second(_SECONDS)
@@ -154,15 +154,37 @@ def measure_continued(
         step_tokens: of the steps that are measured.
         limit: maximum pieces; longer pairs are left out.
     """
-    steps = _steps(encoded, step_tokens, limit)
+    steps = endless_steps(encoded, step_tokens, limit)
     first = next(steps)
     rehearsal = Rehearsal(model, training, encoded.vocabularies, chain([first], steps), seed=1)
     kept = rehearsal.kept_bytes() / sum(batch.target_output.numel() for batch in first)
     return Measured(rehearsal.tokens_per_second(_SECONDS), kept)
 
 
-def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
-    """An endless stream of steps like those of training, in random order."""
+def endless_steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
+    """An endless stream of steps like those of training, in random order.
+
+    Args:
+        step_tokens: maximum padded tokens per step and side.
+        limit: maximum pieces; longer pairs are left out.
+    """
+    groups = _groups(encoded, step_tokens, limit)
+    rng = random.Random(1)
+    while True:
+        rng.shuffle(groups)
+        for rows in groups:
+            yield [_batch(rows)]
+
+
+def batches_of(encoded: EncodedSample, step_tokens: int, limit: int) -> list[Batch]:
+    """All pairs but those that are too long, once, such as those of a dev set."""
+    return [_batch(rows) for rows in _groups(encoded, step_tokens, limit)]
+
+
+_Rows = list[tuple[list[int], list[int]]]
+
+
+def _groups(encoded: EncodedSample, step_tokens: int, limit: int) -> list[_Rows]:
     pairs = [
         pair
         for pair in zip(encoded.sources, encoded.targets, strict=True)
@@ -175,9 +197,8 @@ def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[lis
         )
     sides = [np.array([len(pair[side]) + 1 for pair in pairs]) for side in (0, 1)]
     groups = group_by_length(sides[0], sides[1], step_tokens)
-    rng = random.Random(1)
-    while True:
-        rng.shuffle(groups)
-        for group in groups:
-            rows = [pairs[row] for row in group]
-            yield [make_batch([row[0] for row in rows], [row[1] for row in rows])]
+    return [[pairs[row] for row in group] for group in groups]
+
+
+def _batch(rows: _Rows) -> Batch:
+    return make_batch([source for source, _ in rows], [target for _, target in rows])
