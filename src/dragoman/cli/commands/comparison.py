@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
-    from dragoman.workflows.compare import Contest
+    from dragoman.recipe import ExperimentConfig
+    from dragoman.workflows.compare import Comparison, Contest
     from dragoman.workflows.compare.plan import Planned
 
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
     --test-set NAME
         Test set to compare on, or dev.  [default: the first test set of the first recipe, or else
         dev]
+    --seeds SEED,... as seeds
+        Train each recipe with each of these seeds, two or more, and compare means over seeds.
+        [default: the seed of each recipe]
     --plan as only_plan
         Create the runs without training them.
 """)
@@ -48,6 +53,7 @@ def compare(
     output: Path,
     ensembles: tuple[str, ...],
     test_set: str | None,
+    seeds: tuple[str, ...],
     only_plan: bool,
     as_json: bool,
     **options: Any,
@@ -63,42 +69,90 @@ def compare(
     Examples:
       dragoman compare recipes/multi30k-ende-{tiny,recurrent,convs2s}.yaml --flops 3e14
       dragoman compare a.yaml b.yaml --minutes 20 --ensemble a+b --output runs/a-or-b
+      dragoman compare base.yaml variant.yaml --seeds 1,2,3 --output runs/variant
     """
-    from dragoman.core.errors import ConfigError
-    from dragoman.recipe import read_experiment
     from dragoman.workflows.compare import Budget, Contest
-    from dragoman.workflows.compare.table import table, write_comparison
 
     tracking = chosen_trackers(options, output)
     if flops is not None and minutes is not None:
         raise click.UsageError("--flops and --minutes exclude each other")
-    configs = {}
+    numbers = _numbers(seeds)
+    contests = {
+        place: Contest.begin(
+            _configs(recipes, own),
+            place,
+            Budget(flops, minutes),
+            ensembles=[names.split("+") for names in ensembles],
+            test_set=test_set,
+        )
+        for place, own in _by_seed(output, settings, numbers).items()
+    }
+    if only_plan:
+        if as_json:
+            left = [one for contest in contests.values() for one in _left_values(contest)]
+            print_json({"output": str(output), "left": left})
+        else:
+            click.echo("\n".join(map(_what_is_left, contests.values())))
+        return
+    found = {place: contest.carry_out(tracking) for place, contest in contests.items()}
+    paths, values, text = _written(found, output, numbers)
+    if as_json:
+        print_json(values)
+        return
+    click.echo(text)
+    click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
+
+
+def _numbers(seeds: Sequence[str]) -> list[int]:
+    numbers = list(dict.fromkeys(int(seed) for seed in seeds if seed.isdecimal()))
+    if seeds and (len(numbers) < 2 or len(numbers) < len(seeds)):
+        raise click.UsageError(
+            f"--seeds {','.join(seeds)}: give two or more different whole numbers, such as 1,2,3; "
+            "for one: --set seed=2"
+        )
+    return numbers
+
+
+def _by_seed(
+    output: Path, settings: tuple[str, ...], seeds: Sequence[int]
+) -> dict[Path, tuple[str, ...]]:
+    """The settings of each comparison, by its directory."""
+    from dragoman.workflows.compare.seeds import check_output, place_of
+
+    if not seeds:
+        return {output: settings}
+    check_output(output)
+    return {place_of(output, seed): (*settings, f"seed={seed}") for seed in seeds}
+
+
+def _configs(recipes: Sequence[Path], settings: tuple[str, ...]) -> dict[str, ExperimentConfig]:
+    """The recipes by name."""
+    from dragoman.core.errors import ConfigError
+    from dragoman.recipe import read_experiment
+
+    configs: dict[str, ExperimentConfig] = {}
     for recipe in recipes:
         if recipe.stem in configs:
             raise ConfigError(f"{recipe}: two recipes are named {recipe.stem}; rename one")
         if "+" in recipe.stem or recipe.stem == "translations":
             raise ConfigError(f"{recipe}: a comparison reserves this name; rename the recipe")
         configs[recipe.stem] = read_experiment(recipe, settings)
-    contest = Contest.begin(
-        configs,
-        output,
-        Budget(flops, minutes),
-        ensembles=[names.split("+") for names in ensembles],
-        test_set=test_set,
-    )
-    if only_plan:
-        if as_json:
-            print_json({"output": str(output), "left": _left_values(contest)})
-        else:
-            click.echo(_what_is_left(contest))
-        return
-    comparison = contest.carry_out(tracking)
-    paths = write_comparison(comparison, output)
-    if as_json:
-        print_json(comparison.to_json())
-        return
-    click.echo(table(comparison))
-    click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
+    return configs
+
+
+def _written(
+    found: Mapping[Path, Comparison], output: Path, seeds: Sequence[int]
+) -> tuple[list[Path], dict[str, Any], str]:
+    """The files that were written, and what they say as plain values and as text."""
+    from dragoman.workflows.compare.seeds import over_seeds, seed_table, write_seeds
+    from dragoman.workflows.compare.table import table, write_comparison
+
+    paths = [path for place, one in found.items() for path in write_comparison(one, place)]
+    comparisons = list(found.values())
+    if not seeds:
+        return paths, comparisons[0].to_json(), table(comparisons[0])
+    together = over_seeds(dict(zip(seeds, comparisons, strict=True)))
+    return paths + write_seeds(together, output), together.to_json(), seed_table(together)
 
 
 def _left(contest: Contest) -> list[Planned]:
