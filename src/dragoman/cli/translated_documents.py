@@ -332,9 +332,8 @@ async def _translate_one(
     seconds = time.monotonic() - begin
     if output != STREAM:
         speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""
-        tell(
-            f"{named_document(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}"
-        )
+        where = "" if output == document else f": {output}"
+        tell(f"{named_document(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}{where}")
     return _Done(document, output, file, target, seconds, untranslated)
 
 
