@@ -16,6 +16,7 @@ from dragoman.documents.asciidoc.asciidoc_inline import (
 )
 from dragoman.documents.asciidoc.asciidoc_writing import AsciidocPassage, AsciidocPassages
 from dragoman.documents.document_format import EncodedDocument
+from dragoman.documents.edited_text import edited
 from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import RESERVED, MarkedText
 from dragoman.text.character_encoding import CharacterEncoding
@@ -70,13 +71,15 @@ class AsciidocDocument(EncodedDocument):
     @override
     def joined(self, translations: Sequence[str]) -> str:
         self._passages.refused.clear()
-        written, end = [], 0
-        for passage in self._edits:
-            written.append(self._text[end : passage.region.start])
-            written.append(self._passages.written(passage, translations))
-            end = passage.region.stop
+        text = edited(
+            self._text,
+            (
+                (one.region.start, one.region.stop, self._passages.written(one, translations))
+                for one in self._edits
+            ),
+        )
         self.refused = list(self._passages.refused.items())
-        return "".join([*written, self._text[end:]])
+        return text
 
 
 def _is_code(piece: AsciidocPiece) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from dragoman.documents.document_format import EMPTY, EncodedDocument, OpenDocument
+from dragoman.documents.edited_text import edited
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.strings.string_values import KeptValue, StringValue
 from dragoman.text.character_encoding import CharacterEncoding
@@ -141,15 +142,14 @@ class SplicedDocument(EncodedDocument):
                 filled.append((slot, found))
             elif slot.group is not None:
                 left.add(slot.group)
-        parts: list[str] = []
-        end = 0
-        for slot, found in filled:
-            if slot.group in left or found == [slot.current]:
-                continue
-            parts.append(self._text[end : slot.start])
-            parts.append(slot.write(found))
-            end = slot.stop
-        return "".join([*parts, self._text[end:]])
+        return edited(
+            self._text,
+            (
+                (slot.start, slot.stop, slot.write(found))
+                for slot, found in filled
+                if slot.group not in left and found != [slot.current]
+            ),
+        )
 
 
 def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:

@@ -15,6 +15,7 @@ from markdown_it.token import Token
 from typing_extensions import override
 
 from dragoman.documents.document_format import EncodedDocument
+from dragoman.documents.edited_text import edited
 from dragoman.documents.markdown.markdown_dialects import COLUMN, NO_TEXT, TITLED
 from dragoman.documents.markdown.markdown_html import read_html_block
 from dragoman.documents.markdown.markdown_inline import Environment, is_text, new_parser, shape_of
@@ -132,12 +133,13 @@ class MarkdownDocument(EncodedDocument):
     @override
     def joined(self, translations: Sequence[str]) -> str:
         self._passages.refused.clear()
-        written, end = [], 0
-        for start, stop, part in sorted(self._edits, key=lambda edit: edit[0]):
-            written += [self._text[end:start], self._written(part, translations)]
-            end = stop
+        parts = sorted(self._edits, key=lambda edit: edit[0])
+        text = edited(
+            self._text,
+            ((start, stop, self._written(part, translations)) for start, stop, part in parts),
+        )
         self.refused = list(self._passages.refused.items())
-        return "".join([*written, self._text[end:]])
+        return text
 
     def _written(self, part: _Part, translations: Sequence[str]) -> str:
         if isinstance(part, Passage):

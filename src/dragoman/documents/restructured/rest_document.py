@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from dragoman.core.text_tables import display_width
 from dragoman.documents.document_format import EMPTY, EncodedDocument
+from dragoman.documents.edited_text import edited
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import (
@@ -156,15 +157,13 @@ class RestDocument(EncodedDocument):
         self.refused = []
         words = [self._written(one, translations[one.number]) for one in self._passages]
         names = self._names(words)
-        written, end = list[str](), 0
+        edits: list[tuple[int, int, str]] = []
         for passage, one in zip(self._passages, words, strict=True):
             if one is None:
                 continue
             named = _NAMED_LINK.sub(lambda found: _with_own_name(found, names), one)
-            for start, stop, new in self._edits(passage, named):
-                written += [self._text[end:start], new]
-                end = stop
-        return "".join([*written, self._text[end:]])
+            edits += self._edits(passage, named)
+        return edited(self._text, edits)
 
     def _names(self, words: Sequence[str | None]) -> dict[str, str]:
         """The names of targets, and what they lead to, in what stays."""
