@@ -31,14 +31,14 @@ from dragoman.text.vocabularies import Vocabularies
 from dragoman.translation.building import build_engines
 from dragoman.translation.call_options import SearchOptions, SystemOptions
 from dragoman.translation.combining import build_scorer
-from dragoman.translation.confidence import ConfidentEngine
+from dragoman.translation.described_translator import DescribedTranslator
 from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.line_rewriting import LineRewritings
 from dragoman.translation.line_stream import TranslatedLine, numbered
-from dragoman.translation.line_translator import LineCall, ScoringTranslator
+from dragoman.translation.line_translator import LineCall
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -56,7 +56,7 @@ from dragoman.translation.terms import (
 )
 
 
-class Translator(ScoringTranslator):
+class Translator(DescribedTranslator):
     """Models, their vocabularies and a way to search.
 
     Args:
@@ -231,26 +231,6 @@ class Translator(ScoringTranslator):
     def search(self) -> SearchConfig:
         return self._search
 
-    @property
-    def models(self) -> list[TranslationModel]:
-        """The model, or the models of the ensemble."""
-        return self._direct.local.models
-
-    @property
-    def reads_source(self) -> bool:
-        """Whether this translates; False for a language model, which continues lines."""
-        return self.line_format.reads_source
-
-    @property
-    def line_format(self) -> LineFormat:
-        """How the models read and write lines."""
-        return self._direct.line_format
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Tags in front of each source."""
-        return self.line_format.tags
-
     def tagged(self, tags: Sequence[str]) -> Translator:
         """Copy this translator with other tags, known to the models; all else is shared."""
         other = copy(self)
@@ -259,16 +239,6 @@ class Translator(ScoringTranslator):
         other._languages = None  # tags may select another language
         other._written_in = None if tags else self._written_in
         return other
-
-    @property
-    @override
-    def has_confidence(self) -> bool:
-        return isinstance(self._direct.engine, ConfidentEngine)
-
-    @property
-    @override
-    def has_token_scores(self) -> bool:
-        return self._direct.engine.has_token_scores
 
     @property
     def is_ready(self) -> bool:
@@ -283,36 +253,6 @@ class Translator(ScoringTranslator):
         self._direct.engine.prepare(self._search)
         if self._pivot is not None:
             self._pivot.prepare()
-
-    @property
-    def engine_choice(self) -> str | None:
-        """The engine that was chosen automatically, and why; None if no choice was due yet."""
-        return self._direct.engine.choice
-
-    @property
-    def context(self) -> ContextConfig | None:
-        """The preceding lines that the models read with each line."""
-        return self.line_format.context
-
-    @property
-    def inline_tags(self) -> InlineTags | None:
-        """Maximum inline tags in a line; None if the models have learned none."""
-        return self.line_format.inline_tags
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the models."""
-        return self._direct.local.device
-
-    @property
-    def local_engine(self) -> TorchEngine:
-        """An engine with the models in this process, which scores given translations."""
-        return self._direct.local
-
-    @property
-    def position_limit(self) -> int | None:
-        """Maximum positions of a source or target, including the end symbol; None: unlimited."""
-        return self.line_format.positions
 
     @override
     def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
@@ -365,13 +305,6 @@ class Translator(ScoringTranslator):
     def glossaries(self) -> Sequence[Glossary]:
         """Glossaries that the translator was opened with."""
         return self._terms.glossaries
-
-    def in_context(self, lines: Sequence[str]) -> list[str]:
-        """The lines of one text, each with its context, if the models read any.
-
-        The returned lines are translated as they are, regardless of lines translated before them.
-        """
-        return self.line_format.in_context(lines)
 
     def configure(self, **options: Unpack[SearchOptions]) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
