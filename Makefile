@@ -15,6 +15,7 @@
 # make dist   builds what is published (Dragoman, and its client alone), checks it, installs it elsewhere by digests and uses it; with a
 #             list of all packages with their digests, and a bill of materials
 # make site   the pages of docs/ as a site in build/site, for a browser; it stops at a link to nowhere
+# make site-version  puts that site into the branch gh-pages (SITE_BRANCH), in a folder of its version; sends nothing
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results: trains, translates and scores what is missing, row by
 #             row; MINUTES=60 stops each table after an hour, and the next call goes on; JOBS=8 makes
@@ -39,6 +40,8 @@ EXTRAS := plots,server,documents,ctranslate2
 # Where people can read the files of this release, such as https://HOST/OWNER/dragoman/blob/v0.1.0:
 # what the links of README.md then lead to.
 PAGES :=
+# Where make site-version commits the site with its versions.
+SITE_BRANCH := gh-pages
 ROUNDS := 2
 SAMPLE := 300
 SEED := 1
@@ -66,7 +69,7 @@ KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTI
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-at-once test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist site bench format clean
+.PHONY: demo test test-all test-at-once test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist site site-version bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -186,6 +189,9 @@ dist: $(VENV)/dist
 
 site: $(VENV)/development
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
+
+site-version: site
+	$(BIN)/python -m website.publish build/site $(SITE_BRANCH)
 
 format: $(VENV)/development
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import subprocess
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from test_docs import ROOT
 
 import dragoman
 from dragoman import client
+from website.publish import publish
 
 _DOCS = ROOT / "docs"
 _SECTIONS = [
@@ -33,6 +35,7 @@ _SECTIONS = [
     "Measured",
     "Join",
 ]
+_OUTSIDE = "../latest/index.html"  # from the pages of an older version
 _FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "object": "data"}
 _FETCHED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch"}
 
@@ -148,7 +151,7 @@ def test_links_lead_to_files_of_the_site(site: Path, pages: dict[str, Reader]) -
         names = {link.partition("#")[0] for link in reader.links if ":" not in link} - {""}
         folder = posixpath.dirname(page)
         paths = {name: posixpath.normpath(posixpath.join(folder, name)) for name in names}
-        lost = {name for name, path in paths.items() if path not in there}
+        lost = {name for name, path in paths.items() if path not in {*there, _OUTSIDE}}
         assert not lost, f"{page}: {lost}"
 
 
@@ -180,3 +183,41 @@ def test_search_finds_pages_in_both_languages(site: Path) -> None:
     assert {"en", "ko"} <= {*index["config"]["lang"]}
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
     assert {"tutorial.html", "tutorial.ko.html", "api.html"} <= found
+
+
+def test_pages_have_the_switch_between_versions(site: Path) -> None:
+    for page, words in {"index.html": "an older version", "index.ko.html": "이전 버전"}.items():
+        text = (site / page).read_text(encoding="utf-8")
+        (settings,) = re.findall(r'<script id="__config"[^>]*>(.*?)</script>', text)
+        assert json.loads(settings)["version"]["provider"] == "mike"
+        assert words in text.partition("<header")[0]
+
+
+def test_versions_go_into_a_branch_and_change_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Somebody")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "somebody@example.org")
+    git("init", "--initial-branch", "main")
+    git("commit", "--allow-empty", "--message", "first")
+    before = git("rev-parse", "HEAD")
+    for version in ("1.9.0", "1.10.0", "1.9.1"):
+        site = tmp_path / version
+        site.mkdir()
+        (site / "index.html").write_text(version, encoding="utf-8")
+        publish(site, version, "pages")
+    assert git("show", "pages:1.9/index.html") == "1.9.1"
+    assert git("show", "pages:1.10/index.html") == "1.10.0"
+    assert git("show", "pages:latest") == "1.10", "a link to the newest, not to the last"
+    assert "latest/" in git("show", "pages:index.html")
+    listed = json.loads(git("show", "pages:versions.json"))
+    assert [one["title"] for one in listed] == ["1.10.0", "1.9.1"]
+    assert git("status", "--porcelain") == ""
+    assert git("rev-parse", "HEAD", "main") == f"{before}\n{before}"
