@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import string
 import subprocess
 import warnings
 from collections import Counter
@@ -15,11 +16,14 @@ from typing import Any
 
 import pytest
 import yaml
+from mkdocs.exceptions import PluginError
+from playwright._impl._driver import compute_driver_executable
 from test_docs import ROOT
 
 import dragoman
 from dragoman import client
 from website.publish import publish
+from website.search_worker import corrected
 
 _DOCS = ROOT / "docs"
 _SECTIONS = [
@@ -35,6 +39,29 @@ _SECTIONS = [
     "Measured",
     "Join",
 ]
+_ANSWERS = {
+    "how to install": "faq.html",
+    "how much text do I need": "faq.html",
+    "hardware requirements": "faq.html",
+    "out of memory": "faq.html",
+    "early stopping": "faq.html",
+    "add a language": "adaptation.html",
+    "repeats itself": "faq.html",
+    "export to onnx": "import-export.html",
+    "sacrebleu signature": "evaluation.html",
+    "label smoothing": "objectives.html",
+    "bleu is lower than the paper's": "faq.html",
+    "translate docx": "documents.html",
+    "missing strings": "translating-a-project.html",
+    "api key": "server.html",
+    "docker": "server.html",
+    "backup": "server-database.html",
+    "upgrade without downtime": "availability.html",
+    "exit code 3": "exit-codes.html",
+    "튜토리얼": "tutorial.ko.html",
+    "역번역": "glossary-of-terms.html",
+}
+"""What users type into the search, and a page that must be among the first three."""
 _OUTSIDE = "../latest/index.html"  # from the pages of an older version
 _FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "object": "data"}
 _FETCHED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch"}
@@ -183,6 +210,34 @@ def test_search_finds_pages_in_both_languages(site: Path) -> None:
     assert {"en", "ko"} <= {*index["config"]["lang"]}
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
     assert {"tutorial.html", "tutorial.ko.html", "api.html"} <= found
+
+
+def found_by_search(site: Path, queries: list[str]) -> list[list[str] | None]:
+    """The pages that the site's search finds, best first; None for an error."""
+    node, _ = compute_driver_executable()
+    program = [node, str(Path(__file__).with_name("site_search.js")), str(site)]
+    done = subprocess.run(
+        program, input="\n".join(queries), check=True, capture_output=True, encoding="utf-8"
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_users_find_their_page(site: Path) -> None:
+    found = found_by_search(site, [*_ANSWERS])
+    firsts = {query: (pages or [])[:3] for query, pages in zip(_ANSWERS, found, strict=True)}
+    wrong = {query: pages for query, pages in firsts.items() if _ANSWERS[query] not in pages}
+    assert not wrong, f"{wrong}: words of headings count most; boosts are in website/hooks.py"
+
+
+def test_the_search_knows_every_word(site: Path) -> None:
+    """Each letter finds the words that begin with it; an invented one among them is an error."""
+    queries = [*string.ascii_lowercase, *string.digits]
+    assert None not in found_by_search(site, queries)
+
+
+def test_another_search_is_refused() -> None:
+    with pytest.raises(PluginError, match=r"search_worker.py: the theme's search has no"):
+        corrected("search(e){}")
 
 
 def test_pages_have_the_switch_between_versions(site: Path) -> None:

@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 from dragoman.core.text_tables import anchor
 from dragoman.core.version import __version__
 from website.outside_files import HOME, outside_files, rewritten
+from website.search_worker import correct_search
 
 ROOT = Path(__file__).parents[1]
 _KOREAN = ".ko.md"
@@ -20,7 +21,14 @@ _KOREAN_FRONT = "index.ko.md"
 _FRONTS = ("index.md", _KOREAN_FRONT)
 _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 _NESTED = re.compile(r"^((?:  )+)(?=(?:[-*]|\d+\.) )", re.MULTILINE)
-_BOOSTS = {"faq.md": 2.0, "results/": 0.6, "api.md": 0.5, "decisions/": 0.3, f"{HOME}/": 0.3}
+_BOOSTS = {
+    "faq.md": 2.0,
+    "glossary-of-terms.md": 2.0,
+    "results/": 0.6,
+    "api.md": 0.5,
+    "decisions/": 0.05,
+    f"{HOME}/": 0.1,
+}
 """How much a hit on these pages counts in the search, where one on others counts 1."""
 
 
@@ -38,6 +46,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in {**outside_files(pages, ROOT), "site/style.css": style}.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Correct the theme's search."""
+    correct_search(Path(config.site_dir))
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
