@@ -51,7 +51,7 @@ _ANSWERS = {
     "sacrebleu signature": "evaluation.html",
     "label smoothing": "objectives.html",
     "bleu is lower than the paper's": "faq.html",
-    "translate docx": "documents.html",
+    "translate docx": "faq.html",
     "missing strings": "translating-a-project.html",
     "api key": "server.html",
     "docker": "server.html",
