@@ -22,6 +22,7 @@ import dragoman
 from dragoman.core.errors import ConfigError, DataError, DragomanError
 from dragoman.exchange.exporting import export_model
 from dragoman.exchange.importing import import_model, importer_from, importer_of
+from dragoman.exchange.marian_binary import read_binary_weights
 from dragoman.exchange.marian_files import OPTIONS_NAME, read_npz
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.models.families.transformer import TransformerConfig
@@ -300,7 +301,7 @@ def firefox(folder: Path, *, apart: bool = False, **values: Any) -> Made:
     return model
 
 
-def in_int8(weights: Mapping[str, Any], options: Mapping[str, Any]) -> bytes:
+def in_int8(weights: Mapping[str, Any], options: Mapping[str, Any], kind: int = 0x4101) -> bytes:
     """A binary model; the weights become the numbers that int8 can hold."""
     items: list[tuple[str, int, tuple[int, ...], bytes]] = []
     for name, array in weights.items():
@@ -309,7 +310,7 @@ def in_int8(weights: Mapping[str, Any], options: Mapping[str, Any]) -> bytes:
             whole = np.rint(array * scale).astype(np.int8)
             array[:] = whole / scale  # for what is expected
             lies = whole if "Wemb" in name else whole.T
-            items.append((name, 0x4101, array.shape, lies.tobytes() + scale.tobytes()))
+            items.append((name, kind, array.shape, lies.tobytes() + scale.tobytes()))
             items.append((f"{name}_QuantMultA", 0x404, (1, 1), scale.tobytes()))
         else:
             items.append((name, 0x404, array.shape, array.tobytes()))
@@ -317,12 +318,25 @@ def in_int8(weights: Mapping[str, Any], options: Mapping[str, Any]) -> bytes:
     items.append((OPTIONS_NAME, 0x101, (len(text),), text))
     padded = [content + b"\0" * (-len(content) % 256) for *_, content in items]
     binary = struct.pack("<QQ", 1, len(items))
-    for (name, kind, shape, _), content in zip(items, padded, strict=True):
-        binary += struct.pack("<4Q", len(name) + 1, kind, len(shape), len(content))
+    for (name, number, shape, _), content in zip(items, padded, strict=True):
+        binary += struct.pack("<4Q", len(name) + 1, number, len(shape), len(content))
     binary += b"".join(name.encode() + b"\0" for name, *_ in items)
     binary += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
     gap = -(len(binary) + 8) % 256
     return binary + struct.pack("<Q", gap) + b"\0" * gap + b"".join(padded)
+
+
+def test_marian_conv_of_version_1_12_has_another_number_for_int8(tmp_path: Path) -> None:
+    """``pymarian convert --gemm-type intgemm8`` wrote 0x10001 with the same bytes after it."""
+    read = []
+    for kind in (0x4101, 0x10001):
+        weights, options = read_npz(made(tmp_path / f"{kind}").npz)
+        path = tmp_path / f"{kind}.bin"
+        path.write_bytes(in_int8(weights, options, kind))
+        read.append(read_binary_weights(path)[0])
+        np.testing.assert_allclose(read[-1]["Wemb"], weights["Wemb"], atol=1e-6)
+    for name, array in read[0].items():
+        np.testing.assert_array_equal(read[1][name], array)
 
 
 def lexical(first: int, lists: Sequence[Sequence[int]]) -> bytes:

@@ -25,8 +25,8 @@ from dragoman.text.vocabularies.piece_links import PieceTable
 
 _VERSION, _MAGIC = 1, 0xF11A48D5013417F5
 _TYPES = {0x404: "float32", 0x402: "float16", 0x101: "int8"}
-_INT8 = {0x4101, 0x10101}
-"""Matrices for intgemm, of Bergamot and of later versions of Marian, in no processor's order."""
+_INT8 = {0x4101, 0x10001}
+"""Matrices for intgemm, of Bergamot and of Marian 1.12, in no processor's order."""
 _MOST_WEIGHTS, _MOST_AXES = 100_000, 8
 _ACTIVATIONS = "_QuantMultA"  # the scale of a matrix's inputs
 _HASH_STEP, _HASH_BITS = 0x9E3779B9, 2**64 - 1
