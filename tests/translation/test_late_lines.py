@@ -59,7 +59,7 @@ def batching(fake: Fake, **config: Any) -> RequestBatcher:
     return RequestBatcher(fake, BatchingConfig(**settings), *executors)
 
 
-async def timed(work: Any, after: float = 0.0) -> tuple[float, Any]:
+async def timed(work: Any, after: float = 0.0) -> tuple[Any, Any]:
     await asyncio.sleep(after)
     found = await work
     return now(), found
