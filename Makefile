@@ -37,7 +37,7 @@ TORCH :=
 TORCH_FROM := $(if $(TORCH),--no-deps --index-url https://download.pytorch.org/whl/$(TORCH))
 # What make demo installs besides what every installation has; names of extras in pyproject.toml.
 EXTRAS := plots,server,documents,ctranslate2
-# Where people can read the files of this release, such as https://HOST/OWNER/dragoman/blob/v0.1.0:
+# Where people can read the files of this release, such as https://HOST/OWNER/dragoman/blob/v1.0.0:
 # what the links of README.md then lead to.
 PAGES :=
 # Where make site-version commits the site with its versions.

@@ -103,6 +103,7 @@ def test_hooks_use_what_development_installs() -> None:
 def test_the_citation_is_of_this_version() -> None:
     citation = values("CITATION.cff")
     assert citation["version"] == __version__
+    assert f"image: dragoman:{__version__}\n" in text("deploy/kubernetes.yaml")
     assert citation["license"] == re.findall(r'^license = "(.*)"', text("pyproject.toml"), re.M)[0]
     assert set(citation["keywords"]) < set(
         re.findall(r'"([^"]*)"', text("pyproject.toml").partition("keywords = ")[2].split("]")[0])

@@ -14,7 +14,7 @@ COMMAND = re.compile(r"\bpython -m studies\.([a-z_]+)\b([^|`;#\n]*)")
 OPTION = re.compile(r"(?<!\S)(--[a-z][\w-]*)")
 NAMED = [
     (page, *found)
-    for page in (ROOT / "studies/README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md"))
+    for page in (ROOT / "studies/README.md", *ROOT.glob("docs/**/*.md"))
     for found in COMMAND.findall(page.read_text(encoding="utf-8"))
 ]
 
