@@ -27,6 +27,7 @@ READ = (
     "dragoman",
     "dragoman.api",
     "dragoman.translation",
+    "dragoman.translation.described_translator",
     "dragoman.translation.line_translator",
     "dragoman.translation.call_options",
     "dragoman.translation.outputs",
