@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 from typing_extensions import override
 
 from dragoman.core.repetition import least_loop, loop
@@ -24,7 +23,6 @@ SLACK = 5
 _LONGEST_PART = 64
 """Maximum pieces of a part whose loops are prevented."""
 _FORBIDDEN = float("-inf")
-_NONE = -1  # no id
 
 
 @dataclass(frozen=True)
@@ -71,20 +69,16 @@ class NoLoop(Constraint):
 
     @override
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        longest = min(_LONGEST_PART, (partial.length + 1) // 3)
-        if not longest:
-            return
-        lengths = torch.arange(1, longest + 1, device=scores.device)
-        least = torch.tensor([least_loop(one) for one in range(1, longest + 1)]).to(lengths)
-        allowed = self.repeats[partial.sentences].unsqueeze(1)  # (rows, 1)
-        most = torch.maximum(allowed, least - 1)  # (rows, lengths)
-        latest = partial.history.flip(1)  # (rows, size)
-        # How many of the last pieces equal the piece that is 1, 2, ... places before them.
-        before = pad(latest, (0, longest), value=_NONE).unfold(1, partial.length, 1)[:, 1:]
-        same = before == latest.unsqueeze(1)  # (rows, lengths, size)
-        run = same.to(torch.int64).cumprod(2).sum(2)  # (rows, lengths)
-        rows, closing = (run + 1 >= most * lengths).nonzero(as_tuple=True)
-        scores[rows, latest[rows, closing]] = _FORBIDDEN
+        history, size = partial.history, partial.length
+        allowed = self.repeats[partial.sentences]  # (rows,)
+        for length in range(1, min(_LONGEST_PART, (size + 1) // 3) + 1):
+            # How many of the last pieces equal the piece that is ``length`` places before them.
+            same = history[:, length:] == history[:, : size - length]  # (rows, size - length)
+            run = same.flip(1).to(torch.int64).cumprod(1).sum(1)  # (rows,)
+            most = allowed.clamp(min=least_loop(length) - 1)
+            closing = run + 1 >= most * length
+            rows = closing.nonzero().flatten()
+            scores[rows, history[rows, size - length]] = _FORBIDDEN
 
 
 Again = Callable[[list[int], "list[Bounds]"], list[list[Hypothesis]]]

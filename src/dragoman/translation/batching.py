@@ -11,11 +11,11 @@ Everything happens in one event loop, except the translator's work, which runs i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 from pydantic import Field
 
@@ -25,15 +25,9 @@ from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.batch_translators import (
-    ReadsContext,
-    SearchesTwice,
-    TranslateLines,
-    Translates,
-    translate_batch,
-)
-from dragoman.translation.late_lines import LateLines
+from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation, best_text
+from dragoman.translation.terms import UseOfTerms
 from dragoman.translation.waiting_requests import RequestPart, WaitingRequest, expire, fail
 
 
@@ -60,11 +54,31 @@ _LONGEST_WAITING = 3
 """Interval, in batches, at which the first line is that of the request which has waited longest."""
 
 
+class Translates(Protocol):
+    """Methods that a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
+
+    def configure(self, **options: Unpack[SearchOptions]) -> SearchConfig:
+        """The search settings of a call with these options."""
+
+    def translate_nbest(
+        self, lines: Iterable[str], **options: Unpack[LineOptions]
+    ) -> list[list[Translation]]:
+        """The best translations of each line; lines that cannot be translated are refused."""
+
+
+@runtime_checkable
+class ReadsContext(Protocol):
+    """Gives lines their context, if the models read lines with the lines before them."""
+
+    def in_context(self, lines: Sequence[str]) -> list[str]:
+        """The lines of one text, each with its context."""
+
+
 class RequestBatcher:
     """Batches requests; must be created, used and closed in one event loop.
 
     Closing it does not close the translator, whose calls ``executor`` runs, by default the
-    batcher's own threads.  ``first_executor`` runs searches without second ones.
+    batcher's own threads.
     """
 
     def __init__(
@@ -72,7 +86,6 @@ class RequestBatcher:
         translator: Translates,
         config: BatchingConfig | None = None,
         executor: Executor | None = None,
-        first_executor: Executor | None = None,
     ) -> None:
         self._translator, self._config = translator, config or BatchingConfig()
         self._in_context = translator.in_context if isinstance(translator, ReadsContext) else None
@@ -83,15 +96,7 @@ class RequestBatcher:
         self._latest = 0.0  # when the newest request came
         self._last_seconds = 0.0  # that a batch took
         self._changed = asyncio.Event()
-        self._twice = translator if isinstance(translator, SearchesTwice) else None
-        self._own_first = None
-        if first_executor is None:
-            threads = self._config.batches_at_once
-            self._own_first = ThreadPoolExecutor(threads, "translating-first")
-        self._first_executor = first_executor or self._own_first
-        self._late = LateLines(
-            self._answer_late, self._config.batch_lines, self._config.wait_seconds
-        )
+        self._free = asyncio.Semaphore(self._config.batches_at_once)
         self._gathered = 0  # batches so far
         self._working = 0  # batches that are being translated, or about to be
         self._serving: asyncio.Task[None] | None = None
@@ -101,7 +106,7 @@ class RequestBatcher:
     @property
     def waiting_lines(self) -> int:
         """Number of lines that no batch has taken yet."""
-        return self._waiting + self._late.lines
+        return self._waiting
 
     async def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line, with the arguments of :meth:`translate_nbest`."""
@@ -138,7 +143,7 @@ class RequestBatcher:
             Exception: any error of the translator; a RuntimeError in place of StopIteration.
         """
         loop = asyncio.get_running_loop()
-        request = self._request(lines, prefix, glossary, options, deadline)
+        request = self._request(lines, prefix, glossary, options, loop)
         if deadline is not None and deadline <= loop.time():
             raise DeadlineError("the deadline had passed before the request arrived")
         if not request.lines:
@@ -158,10 +163,8 @@ class RequestBatcher:
         self._changed.set()
         if self._serving is not None:
             await asyncio.shield(self._serving)
-        await self._late.close()
-        for own in (self._own, self._own_first):
-            if own is not None:
-                own.shutdown()
+        if self._own is not None:
+            self._own.shutdown()
 
     async def __aenter__(self) -> RequestBatcher:
         return self
@@ -175,9 +178,8 @@ class RequestBatcher:
         prefix: str | Iterable[str] | None,
         glossary: Glossary | None,
         options: dict[str, Any],
-        deadline: float | None,
+        loop: asyncio.AbstractEventLoop,
     ) -> WaitingRequest:
-        loop = asyncio.get_running_loop()
         texts = list(check_lines(lines))
         if self._in_context is not None:  # a request may be served in parts
             texts = self._in_context(texts)
@@ -192,8 +194,7 @@ class RequestBatcher:
                 raise DataError(
                     f"{len(texts)} lines and {len(prefixes)} prefixes: give one prefix per line"
                 )
-        answer = loop.create_future()
-        return WaitingRequest(config, glossary, texts, prefixes, loop.time(), answer, deadline)
+        return WaitingRequest(config, glossary, texts, prefixes, loop.time(), loop.create_future())
 
     def _admit(self, request: WaitingRequest) -> None:
         """Put a request at the end of the queue, if there is room."""
@@ -202,21 +203,16 @@ class RequestBatcher:
         lines, room = len(request.lines), self._config.queue_lines
         if lines > room:
             raise DataError(f"{lines} lines are more than the {room} that may wait; send fewer")
-        if self.waiting_lines + lines > room:
+        if self._waiting + lines > room:
             raise BusyError(
-                f"{self.waiting_lines} of at most {room} lines are waiting to be translated, so "
-                f"there is no room for {lines} more; try again later"
+                f"{self._waiting} of at most {room} lines are waiting to be translated, so there "
+                f"is no room for {lines} more; try again later"
             )
         self._queue[request] = None
         self._waiting += lines
         self._latest = request.arrived
         if self._serving is None:
             self._serving = asyncio.get_running_loop().create_task(self._serve())
-        self._note_work()
-
-    def _note_work(self) -> None:
-        """Look again at what is due, as work has come or is over."""
-        self._late.note_work(is_idle=not (self._queue or self._working))
         self._changed.set()
 
     def _leave(self, request: WaitingRequest) -> None:
@@ -224,7 +220,7 @@ class RequestBatcher:
         if request in self._queue:
             del self._queue[request]
             self._waiting -= len(request.lines) - request.taken
-            self._note_work()
+            self._changed.set()
         if request.answer.done() and not request.answer.cancelled():
             request.answer.exception()  # mark it as retrieved: a cancelled caller does not read it
 
@@ -232,6 +228,7 @@ class RequestBatcher:
         """Batch requests until the batcher is closed and its queue is empty."""
         try:
             while True:
+                await self._free.acquire()
                 await self._batch_is_due()
                 if not self._queue:
                     break
@@ -246,28 +243,17 @@ class RequestBatcher:
                 fail(request.answer, WorkerError("the batcher has stopped"))
 
     async def _batch_is_due(self) -> None:
-        """Wait for a place, and until a batch is full or its first request has waited enough."""
+        """Wait until a batch is full, its first request has waited long enough, or on closing."""
         clock = asyncio.get_running_loop().time
-        while self._queue or not self._closed:
+        while not (self._closed or self._waiting >= self._config.batch_lines):
             left = None
-            if self._queue and self._has_place:
-                if self._closed or self._waiting >= self._config.batch_lines:
-                    return
+            if self._queue:
                 left = self._due() - clock()
                 if left <= 0:
                     return
             self._changed.clear()
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), left)
-
-    @property
-    def _has_place(self) -> bool:
-        """Whether a batch may begin; not while late lines fill a batch, or ever more were late."""
-        return self._working < self._config.batches_at_once and not self._late.is_behind
-
-    def _first_searches(self, config: SearchConfig) -> TranslateLines | None:
-        """Searches with these settings without second ones, if there are any."""
-        return self._twice.first_searches(config) if self._twice is not None else None
 
     def _due(self) -> float:
         """Start time of the first request's batch, if no other request comes."""
@@ -339,41 +325,31 @@ class RequestBatcher:
         finally:
             self._last_seconds = clock() - begin
             self._working -= 1
-            self._note_work()
+            self._free.release()
 
-    async def _answer_late(self, parts: list[RequestPart]) -> None:
-        """Give late lines their translations, while others may become late."""
-        self._changed.set()
-        await self._answer(parts, is_late=True)
-
-    async def _answer(self, parts: list[RequestPart], *, is_late: bool = False) -> None:
-        """Give each request of a batch its translations, or the error that it causes.
-
-        Lines that a second search is due for become late, unless they are.
-        """
+    async def _answer(self, parts: list[RequestPart]) -> None:
+        """Give each request of a batch its translations, or the error that it causes."""
         parts = [part for part in parts if not part.request.answer.done()]
         if not parts:
             return
         try:
             with tracing.batch_span([part.request.trace for part in parts]):
-                translated = await self._call(parts, is_late=is_late)
+                translated = await self._call(parts)
         except Exception as error:
             if len(parts) == 1:
                 fail(parts[0].request.answer, error)
                 self._leave(parts[0].request)
                 return
             for part in parts:  # one by one, so that only the request that fails gets the error
-                await self._answer([part], is_late=is_late)
+                await self._answer([part])
             return
         begin = 0
         for part in parts:
-            late = part.give(translated[begin : begin + len(part.places)])
+            part.give(translated[begin : begin + len(part.places)])
             begin += len(part.places)
-            if late is not None:
-                self._late.add(late)
 
-    async def _call(self, parts: list[RequestPart], *, is_late: bool) -> list[list[Translation]]:
-        """Call the translator in a thread; late lines may have no translations the first time."""
+    async def _call(self, parts: list[RequestPart]) -> list[list[Translation]]:
+        """Call the translator in a thread."""
         config, without_prefix, glossary = parts[0].request.kind
         options: dict[str, Any] = config.model_dump()
         if not without_prefix:
@@ -383,13 +359,19 @@ class RequestBatcher:
             options["glossary"] = glossary
         options["numbers"] = [n for part in parts for n in part.places]
         lines = [part.request.lines[n] for part in parts for n in part.places]
-        first = None if is_late or not without_prefix else self._first_searches(config)
-        translate = first or self._translator.translate_nbest
-        call = partial(translate_batch, translate, lines, options, tracing.current())
-        executor = self._executor if first is None else self._first_executor
-        translated = await asyncio.get_running_loop().run_in_executor(executor, call)
+        call = partial(_translated, self._translator, lines, options, tracing.current())
+        translated = await asyncio.get_running_loop().run_in_executor(self._executor, call)
         if len(translated) != len(lines):
             raise WorkerError(f"{len(lines)} lines were given and {len(translated)} came back")
-        if first is None and not all(translated):
-            raise WorkerError("a line came back without translations")
         return translated
+
+
+def _translated(
+    translator: Translates, lines: list[str], options: dict[str, Any], trace: Any
+) -> list[list[Translation]]:
+    try:
+        # Lines of several requests are no evidence about a glossary.
+        with tracing.search_span(trace, len(lines)), UseOfTerms().counts():
+            return translator.translate_nbest(lines, **options)
+    except StopIteration as error:  # no future can hold it: its caller would wait for ever
+        raise RuntimeError("the translator raised StopIteration") from error

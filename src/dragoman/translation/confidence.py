@@ -18,7 +18,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,15 +164,6 @@ class ConfidentEngine(Engine):
     @override
     def outlook(self, config: SearchConfig) -> str | None:
         return self._engine.outlook(config)
-
-    @override
-    def first_searches(self, config: SearchConfig) -> Engine | None:
-        engine = self._engine.first_searches(config)
-        if engine is None:
-            return None
-        confident = copy(self)
-        confident._engine = engine
-        return confident
 
     @override
     def prepare(self, config: SearchConfig) -> None:

@@ -29,7 +29,7 @@ class DirectTranslation:
     """Models that translate together, with the settings for reading and writing lines."""
 
     engine: Engine
-    """Carries out the searches; a line without hypotheses gets no translations."""
+    """Carries out the searches."""
     local: TorchEngine
     """The models in this process."""
     line_format: LineFormat

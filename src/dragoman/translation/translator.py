@@ -254,20 +254,6 @@ class Translator(DescribedTranslator):
         if self._pivot is not None:
             self._pivot.prepare()
 
-    def first_searches(self, config: SearchConfig) -> Translator | None:
-        """A copy without second searches, if these take far longer and can wait.
-
-        It gives no translations for a line that a second search is due for.  All else is shared.
-        """
-        if self._pivot is not None or config.unknown == "copy":  # which read hypotheses themselves
-            return None
-        engine = self._direct.engine.first_searches(config)
-        if engine is None:
-            return None
-        other = copy(self)
-        other._direct = replace(self._direct, engine=engine)
-        return other
-
     @override
     def _stream(self, call: LineCall, options: dict[str, Any]) -> Iterator[TranslatedLine]:
         self._check_open()
@@ -308,7 +294,7 @@ class Translator(DescribedTranslator):
     ) -> Iterator[TranslatedLine]:
         """Yield lines and translations, with a warning for each translation that lacks a term."""
         for one in translated:
-            if demands is not None and one.translations:
+            if demands is not None:
                 demands.check(one)
             yield rewritings.write(one)
             self._check_open()  # it may have been closed before the next one is requested

@@ -27,8 +27,6 @@ class WaitingRequest:
     prefixes: list[str] | None
     arrived: float
     answer: asyncio.Future[list[list[Translation]]]
-    deadline: float | None = None
-    """When the answer becomes useless; on the clock of the event loop, like ``arrived``."""
     taken: int = 0
     """Number of lines handed to the translator so far."""
     translations: dict[int, list[Translation]] = field(default_factory=dict)
@@ -50,21 +48,14 @@ class RequestPart(NamedTuple):
     """Lines of a request that are in a batch."""
 
     request: WaitingRequest
-    places: Sequence[int]
+    places: range
 
-    def give(self, translated: Sequence[list[Translation]]) -> RequestPart | None:
-        """Keep the translations of these lines; the last ones of a request are its answer.
-
-        Returns:
-            The lines that have no translations yet, if there are any.
-        """
+    def give(self, translated: Sequence[list[Translation]]) -> None:
+        """Keep the translations of these lines; the last ones of a request are its answer."""
         request, known = self.request, self.request.translations
-        pairs = list(zip(self.places, translated, strict=True))
-        known.update((place, found) for place, found in pairs if found)
+        known.update(zip(self.places, translated, strict=True))
         if len(known) == len(request.lines) and not request.answer.done():
             request.answer.set_result([known[n] for n in range(len(request.lines))])
-        late = [place for place, found in pairs if not found]
-        return RequestPart(request, late) if late else None
 
 
 def expire(answer: asyncio.Future[list[list[Translation]]]) -> None:

@@ -23,7 +23,6 @@ from dragoman.text.vocabularies import PAD
 from dragoman.translation import engine_choice
 from dragoman.translation.engines import automatic, verdicts
 from dragoman.translation.engines.automatic import AutomaticEngine
-from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 from dragoman.translation.engines.faithful import FaithfulCTranslate2
 from dragoman.translation.translator import Translator
 
@@ -141,42 +140,6 @@ def test_a_server_takes_a_verdict_at_once_and_tries_sooner(model: Path, lines: l
         assert outlook == choice(later)
         assert ctranslate2_searches(later)
         assert choice(later).startswith("ctranslate2 (float32): the same text as pytorch in ")
-
-
-def test_first_searches_leave_out_what_a_second_one_is_due_for(
-    model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with load(model) as translator:
-        config = translator.configure(**SMALL)
-        assert translator.first_searches(config) is None, "nothing is chosen yet"
-        whole = translator.translate_nbest(lines, **SMALL)
-        assert ctranslate2_searches(translator)
-        assert translator.first_searches(translator.configure(nbest=2)) is None
-        first = translator.first_searches(config)
-        assert first is not None
-        judge = TorchEngine.is_final
-        due: set[int] = set()
-
-        def is_final(engine: TorchEngine, batch: SourceBatch, *arguments: Any) -> list[bool]:
-            found = judge(engine, batch, *arguments)
-            found = [
-                one and number % 5 > 0 for one, number in zip(found, batch.numbers, strict=True)
-            ]
-            due.update(number for one, number in zip(found, batch.numbers, strict=True) if not one)
-            return found
-
-        monkeypatch.setattr(TorchEngine, "is_final", is_final)
-        monkeypatch.setattr(TorchEngine, "completed", None)  # no second search is called
-        monkeypatch.setattr(TorchEngine, "search", None)
-        found = first.translate_nbest(lines, **SMALL)
-    assert {0, 5, 10} <= due
-    for number, (one, other) in enumerate(zip(found, whole, strict=True)):
-        if number in due:
-            assert one == []
-        else:
-            (one_best,), (other_best,) = one, other
-            assert one_best.text == other_best.text
-            assert one_best.score == pytest.approx(other_best.score, abs=1e-4)
 
 
 def test_a_trial_advances_batch_by_batch(

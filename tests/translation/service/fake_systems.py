@@ -52,9 +52,6 @@ class FakeTranslator:
     def configure(self, **options: Any) -> SearchConfig:
         return changed_search(SearchConfig(), options)
 
-    def first_searches(self, config: SearchConfig) -> None:
-        """No searches without second ones."""
-
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         assert not self.closed
         lines = list(lines)

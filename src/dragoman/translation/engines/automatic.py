@@ -55,8 +55,6 @@ NEAR = 1e-3
 PATIENCE = 0.5
 """Seconds for which a search waits, at most, for the other engine to open, and after which no
 further batch of a trial begins."""
-_SETTINGS = 16
-"""Settings remembered for which the other engine has won."""
 
 
 class _Searched(NamedTuple):
@@ -114,25 +112,6 @@ class _RunningTrial:
         )
 
 
-class _FirstSearches(Engine):
-    """Searches by another engine, without the second searches of Dragoman's own.
-
-    It needs no PyTorch, and so may work beside a thread that uses it.
-    """
-
-    def __init__(self, other: Engine, own: TorchEngine) -> None:
-        self._other, self._own = other, own
-
-    @override
-    def search(
-        self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[SearchedBatch]:
-        for batch, found in self._other.search(batches, config):
-            final = self._own.is_final(batch, found, config)
-            stands = zip(found, final, strict=True)
-            yield SearchedBatch(batch, [best if is_final else [] for best, is_final in stands])
-
-
 class AutomaticEngine(Engine):
     """Searches by Dragoman's own engine until another one is known to be faster.
 
@@ -161,7 +140,6 @@ class AutomaticEngine(Engine):
         self._seen = 0
         self._recent: deque[_Searched] = deque()
         self._recent_settings: SearchConfig | None = None
-        self._won: list[SearchConfig] = []  # settings that the other engine searches with
         self._lock = threading.Lock()
 
     @override
@@ -194,14 +172,6 @@ class AutomaticEngine(Engine):
         if (trial := self._verdicts.of(config)) is None:
             return self._words("pytorch", f"ctranslate2 is tried after {ENOUGH:,} sentences")
         return self._words("ctranslate2" if trial.is_won else "pytorch", trial.words)
-
-    @override
-    def first_searches(self, config: SearchConfig) -> Engine | None:
-        other = self._other  # closed as soon as it loses
-        if other is None or self._running is not None or config not in self._won:
-            return None
-        assert isinstance(self._own, TorchEngine), "the other engine completes its searches"
-        return _FirstSearches(other, self._own)
 
     @override
     def prepare(self, config: SearchConfig) -> None:
@@ -339,8 +309,6 @@ class AutomaticEngine(Engine):
             return None
         if (other := self._opened(patience)) is not None:
             self._take("ctranslate2", trial.words)
-            if config not in self._won:
-                self._won = [*self._won, config][-_SETTINGS:]
         return other
 
     def _advanced(self, config: SearchConfig) -> EngineTrial | None:

@@ -124,14 +124,6 @@ class Engine(ABC):
         """
         return None
 
-    def first_searches(self, config: SearchConfig) -> Engine | None:
-        """The ordinary searches of this engine alone, if second ones take far longer.
-
-        It leaves a sentence that a second search is due for without hypotheses.  None if second
-        searches cost little, or the engine has not been chosen yet.
-        """
-        return None
-
     def prepare(self, config: SearchConfig) -> None:  # noqa: B027 - most have nothing to prepare
         """Prepare for many searches with these settings, as in a server, before the first of them.
 

@@ -19,7 +19,6 @@ from typing import Any, TypeVar, Unpack
 from dragoman.core.errors import BusyError, DragomanError, NoWorkersError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.batch_translators import TranslateLines
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.call_options import LineOptions, SearchOptions
 from dragoman.translation.outputs import Translation
@@ -79,20 +78,10 @@ class MeasuredTranslator:
         self, lines: Iterable[str], **options: Unpack[LineOptions]
     ) -> list[list[Translation]]:
         """The translations of the translator."""
-        return self._measured(self._translator, lines, **options)
-
-    def first_searches(self, config: SearchConfig) -> TranslateLines | None:
-        """Searches without second ones, as of :class:`.batch_translators.SearchesTwice`."""
-        first = self._translator.first_searches(config)
-        return None if first is None else partial(self._measured, first)
-
-    def _measured(
-        self, translator: Translator, lines: Iterable[str], **options: Unpack[LineOptions]
-    ) -> list[list[Translation]]:
         begin = time.perf_counter()
-        translated = translator.translate_nbest(lines, **options)
+        translated = self._translator.translate_nbest(lines, **options)
         seconds = time.perf_counter() - begin
-        count = len(translated) - sum(not found for found in translated)  # which are late
+        count = len(translated)
         speed = count / max(seconds, 1e-9)
         with self._lock:
             self.lines, self.batches = self.lines + count, self.batches + 1
