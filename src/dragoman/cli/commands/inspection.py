@@ -25,8 +25,8 @@ LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
 def recipes(name: str | None, schema: bool) -> None:
     """List the bundled recipes, or print the one called NAME.
 
-    A recipe is a complete CONFIG with a published result to compare with.  Its name can be used
-    wherever a CONFIG is expected.
+    A recipe is a complete CONFIG, such as one of a published system.  Its name can be used wherever
+    a CONFIG is expected.
 
     \b
     Examples: list all; train one; copy one to change it; have an editor complete keys
