@@ -585,6 +585,12 @@ def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:
     assert re.search(r"error +run: +.* and is not a run; choose a new or empty", outcome.out)
 
 
+def test_a_trained_run_is_examined_by_its_directory(trained: Path, dragoman: CommandLine) -> None:
+    outcome = dragoman("doctor", trained)
+    assert outcome.code == 0, outcome
+    assert f"the model of {trained} is searched by pytorch" in outcome.out
+
+
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     assert "keep_checkpoints" in patient.findings("error", 3)

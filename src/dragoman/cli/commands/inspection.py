@@ -91,18 +91,22 @@ def doctor(
     """Find problems with CONFIG before training.
 
     Checks the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory, time
-    and disk space that training will take.  Of a trained run, names the engine that translates and
-    why.  Trains and writes nothing.  Exits with code 3 if something will fail.  With --quiet it
-    reports only warnings and errors.
+    and disk space that training will take.  CONFIG may also be a run; of a trained one, names the
+    engine that translates and why.  Trains and writes nothing.  Exits with code 3 if something will
+    fail.  With --quiet it reports only warnings and errors.
 
     \b
-    Example:
+    Examples: before training; a run
       dragoman doctor my.yaml
+      dragoman doctor runs/my
     """
+    from dragoman.core.config import USUAL_NAME
     from dragoman.recipe import read_experiment
     from dragoman.workflows.doctor.examination import examine
 
     findings = []
+    if (config / USUAL_NAME).is_file():
+        run_directory, config = run_directory or config, config / USUAL_NAME
     run = run_directory or default_run(config)
     for finding in examine(read_experiment(config, settings), run):
         if finding.level == "ok" and is_quiet():
