@@ -39,8 +39,7 @@ ConfigType = TypeVar("ConfigType", bound="Config")
 # A thousand corpora take a tenth of this.  A larger file is not a configuration, or is endless.
 _LONGEST_PLACE = 9  # digits of a place in a list
 _LARGEST_FILE = 1 << 20  # bytes
-USUAL_NAME = "config.yaml"
-"""File with the configuration in a run or model."""
+_USUAL_NAME = "config.yaml"  # of the configuration in a run or model
 
 
 class Config(BaseModel):
@@ -185,7 +184,7 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such configuration file") from None
     except IsADirectoryError:
-        inside = path / USUAL_NAME
+        inside = path / _USUAL_NAME
         such = f", such as {inside}" if inside.is_file() else ""
         raise ConfigError(f"{path}: this is a directory; name a configuration file{such}") from None
     except OSError as error:

@@ -589,6 +589,8 @@ def test_a_trained_run_is_examined_by_its_directory(trained: Path, dragoman: Com
     outcome = dragoman("doctor", trained)
     assert outcome.code == 0, outcome
     assert f"the model of {trained} is searched by pytorch" in outcome.out
+    line = one_error(dragoman("doctor", trained / "model"), 2)
+    assert line.endswith(f"name a configuration file, such as {trained / 'model' / 'config.yaml'}")
 
 
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

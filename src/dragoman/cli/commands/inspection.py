@@ -100,13 +100,14 @@ def doctor(
       dragoman doctor my.yaml
       dragoman doctor runs/my
     """
-    from dragoman.core.config import USUAL_NAME
     from dragoman.recipe import read_experiment
+    from dragoman.run.run_directory import is_run
+    from dragoman.saved.model import CONFIG_FILE
     from dragoman.workflows.doctor.examination import examine
 
     findings = []
-    if (config / USUAL_NAME).is_file():
-        run_directory, config = run_directory or config, config / USUAL_NAME
+    if is_run(config):
+        run_directory, config = run_directory or config, config / CONFIG_FILE
     run = run_directory or default_run(config)
     for finding in examine(read_experiment(config, settings), run):
         if finding.level == "ok" and is_quiet():
