@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,16 +29,29 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_PROJECT", "doors")
 
 
+def whole(path: Path) -> list[Any]:
+    """The records of a finished run; its service may write the last ones after ``finish``."""
+    end = time.monotonic() + 60
+    while True:
+        records = list(logged(path))
+        if records and records[-1].WhichOneof("record_type") == "exit":
+            return records
+        assert time.monotonic() < end, f"{path} has no end"
+        time.sleep(0.05)
+
+
 def logged(path: Path) -> Iterator[Any]:
-    """The records of a log: LevelDB's format, after a head of seven bytes."""
+    """The whole records of a log: LevelDB's format, after a head of seven bytes."""
     content = path.read_bytes()
-    assert content.startswith(b":W&B")
+    assert b":W&B".startswith(content[:4])
     at, parts = _HEAD, b""
     while at + _HEAD <= len(content):
         if _BLOCK - at % _BLOCK < _HEAD:
             at += _BLOCK - at % _BLOCK
             continue
         length, kind = int.from_bytes(content[at + 4 : at + 6], "little"), content[at + 6]
+        if at + _HEAD + length > len(content):
+            return
         parts += content[at + _HEAD : at + _HEAD + length]
         at += _HEAD + length
         if kind in {1, 4}:  # whole, or the last part
@@ -67,9 +81,8 @@ def test_a_run_with_its_tables_continues_after_an_interruption(tmp_path: Path) -
     second.card(tmp_path / "README.md")
     second.close()
     assert dict(second.keep()) == kept
-    before, after = (
-        list(logged(path)) for path in sorted(tmp_path.glob("wandb/offline-run-*/*.wandb"))
-    )
+    logs = sorted(tmp_path.glob("wandb/offline-run-*/*.wandb"))
+    before, after = map(whole, logs)
     runs = [one.run for one in (*before, *after) if one.WhichOneof("record_type") == "run"]
     assert {(one.run_id, one.project, one.display_name, one.run_group) for one in runs} == {
         (kept["id"], "doors", "my", "comparison")
