@@ -12,8 +12,8 @@ from studies.pages.technique_data import Technique
 _ORDER = ("gains", "mixed", "no gain here", "loses here", "no score")
 _LEAD = """
 What each technique gave here, mostly with small models, little text and one seed. An interval or p
-covers the choice of test sentences, not of seeds: the same seed on two machines differs by up to
-0.7 BLEU, and seeds by up to 1. Trust signs before digits. Each page has the command that repeats
+covers the choice of test sentences alone. Two seeds differ by up to 1 BLEU, and one seed on two
+machines by up to 0.7. So trust the sign of a difference more than its digits. Each page has the command that repeats
 its rows, and at its end dates, [machines](results/machines.md) and seeds. The full recipes of
 "Attention Is All You Need" have not been trained.
 """
