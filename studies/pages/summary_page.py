@@ -13,9 +13,9 @@ _ORDER = ("gains", "mixed", "no gain here", "loses here", "no score")
 _LEAD = """
 What each technique gave here, mostly with small models, little text and one seed. An interval or p
 covers the choice of test sentences alone. Two seeds differ by up to 1 BLEU, and one seed on two
-machines by up to 0.7. So trust the sign of a difference more than its digits. Each page has the command that repeats
-its rows, and at its end dates, [machines](results/machines.md) and seeds. The full recipes of
-"Attention Is All You Need" have not been trained.
+machines by up to 0.7. So trust the sign of a difference more than its digits. Each page has the
+command that repeats its rows, and at its end dates, [machines](results/machines.md) and seeds. The
+full recipes of "Attention Is All You Need" have not been trained.
 """
 _AFTER = """
 Runs up to 2026-11-22 ended beam search by the quick rule, the only one then; the exact end [changes
