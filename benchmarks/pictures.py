@@ -19,6 +19,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"
 COST = re.compile(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$", re.M)
 """A row of the table of costs against length."""
+GROWTH = re.compile(r"^\| (\w+: .+?)? ?\| (\d.*?) \| (.+?) \| (.+?) \|$", re.M)
+"""A row of the table of what grows; only the first row of a curve has its name."""
 
 Curves = Mapping[str, Sequence[tuple[float, float, float]]]
 """Size, rate per second and memory in GiB, by what grows."""
@@ -46,7 +48,9 @@ def published_growth() -> Curves:
     text = (DOCS / "results" / "growth.md").read_text(encoding="utf-8")
     _, table = text.split("| what | size | per second | memory, GiB |", 1)
     curves: dict[str, list[tuple[float, float, float]]] = {}
-    for label, *cells in re.findall(r"^\| (\w+: .+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.M):
+    label = ""
+    for name, *cells in GROWTH.findall(table):
+        label = name or label
         size, rate, memory = (float(cell.replace(",", "")) for cell in cells)
         curves.setdefault(label, []).append((size, rate, memory))
     return curves

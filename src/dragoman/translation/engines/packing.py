@@ -3,7 +3,7 @@
 A matrix product first brings the weights into blocks that suit the processor.  In training the
 weights change with every step; in search they stay the same for thousands of steps.  PyTorch
 computes float32 products by MKL and bfloat16 products by oneDNN, and both pack at every call
-(docs/results/translation-speed.md has how much packing once saves).
+(decision 115 has how much packing once saves).
 """
 
 from __future__ import annotations
