@@ -22,12 +22,12 @@ Four pieces of advice for almost everyone:
    has been measured here yet, so compare it with a model from nothing.
 3. **Leave protection on.** [Placeholders, tags, addresses and numbers](placeholders.md) are kept by
    default; a line in which one is still lost is flagged.
-4. **Spend search time last.** The [length penalty](search.md) is chosen on your dev set at the end
+4. **Tune search last.** The [length penalty](search.md) is chosen on your dev set at the end
    of training; [ensembles](search.md) and a [distilled student](distillation.md) come after that.
 
 The figures were measured here, most of them with small models, little text and one seed: trust the
-sign of a difference more than its size ([how](results.md)). An interval or p covers the choice of
-test sentences, not of seeds.
+sign of a difference more than its size ([how](results.md)). Intervals and p say how far a
+difference depends on the test sentences, and nothing about the seed.
 """
 _NOTHING = ("no gain here", "loses here")
 _NO_GAIN = """\
