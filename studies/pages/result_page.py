@@ -36,7 +36,7 @@ def result_page(name: str, topic: ResultTopic) -> str:
         # Python-Markdown, which makes the site, leaves other HTML as it is
         '<details markdown="1">\n<summary>Dates, machines and seeds</summary>',
         *([wrapped(_SIGNS)] if _has_signs(topic.tables) else []),
-        _conditions(topic.tables),
+        *_conditions(topic.tables),
         "</details>",
     ]
     return "\n\n".join(blocks) + "\n"
@@ -87,19 +87,18 @@ def _has_signs(tables: Sequence[ResultTable]) -> bool:
     return any(_SIGN.search(cell) for cell in cells)
 
 
-def _conditions(tables: Sequence[ResultTable]) -> str:
-    """Dates, machines and seeds, a row for each table."""
-    commands = any(table.command for table in tables)
-    head = ["table", "date", "[machine](machines.md)", "seeds", "beside"]
-    rows = [
-        [
-            _LINK.sub(r"\1", table.title),
-            table.date,
-            table.machine,
-            table.seeds,
-            table.beside,
-            *([f"`{table.command}`" if table.command else ""] if commands else []),
-        ]
-        for table in tables
-    ]
-    return markdown_table([*head, *(["command"] if commands else [])], rows)
+def _conditions(tables: Sequence[ResultTable]) -> Iterator[str]:
+    """Dates, machines and seeds: once if they are the same for all tables, else a row for each."""
+    columns = {
+        "date": [table.date for table in tables],
+        "[machine](machines.md)": [table.machine for table in tables],
+        "seeds": [table.seeds for table in tables],
+        "beside": [table.beside for table in tables],
+        "command": [f"`{table.command}`" if table.command else "" for table in tables],
+    }
+    shared = {name: cells[0] for name, cells in columns.items() if len(set(cells)) == 1}
+    if stated := ", ".join(f"{name} {cell}" for name, cell in shared.items() if cell):
+        yield wrapped(f"All tables: {stated}." if len(tables) > 1 else f"{stated[0].upper()}{stated[1:]}.")
+    if own := {name: cells for name, cells in columns.items() if name not in shared}:
+        titles = [_LINK.sub(r"\1", table.title) for table in tables]
+        yield markdown_table(["table", *own], zip(titles, *own.values(), strict=True))

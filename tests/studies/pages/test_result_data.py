@@ -11,7 +11,7 @@ import pytest
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError
 from studies.pages.forest_plot import forest_plot
-from studies.pages.result_data import ResultTable, read_topics
+from studies.pages.result_data import ResultTable, ResultTopic, read_topics
 from studies.pages.result_page import result_page
 from studies.pages.written_figures import Figure, read_figure
 
@@ -92,4 +92,17 @@ def test_an_unknown_machine_is_refused_and_a_known_one_shown(tmp_path: Path) -> 
     page = result_page("a", read_topics(tmp_path)["a"])
     assert "| **new** | 22.0\u00a0±\u00a01.4 | **+1.1** [+0.2, +2.0] (0.02) |" in page
     assert "](images/a-1.svg)" in page
-    assert "| Two rows | 2026-11-29 | B | 1 | other work |" in page
+    assert "\nDate 2026-11-29, [machine](machines.md) B, seeds 1, beside other work.\n" in page
+
+
+def test_what_holds_for_all_tables_is_said_once() -> None:
+    """Columns of the same cell in each row would hide those that differ."""
+    topic = {
+        "title": "Results: a",
+        "lead": "It gains.",
+        "tables": [TABLE, {**TABLE, "title": "Two more", "seeds": "1, 2", "command": "make more"}],
+    }
+    page = result_page("a", parse(ResultTopic, topic, "a.yaml"))
+    assert "\nAll tables: date 2026-11-29, [machine](machines.md) B, beside other work.\n" in page
+    assert "| table | seeds | command |\n" in page
+    assert "| Two rows | 1 |  |\n| Two more | 1, 2 | `make more` |" in page
