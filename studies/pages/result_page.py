@@ -98,7 +98,8 @@ def _conditions(tables: Sequence[ResultTable]) -> Iterator[str]:
     }
     shared = {name: cells[0] for name, cells in columns.items() if len(set(cells)) == 1}
     if stated := ", ".join(f"{name} {cell}" for name, cell in shared.items() if cell):
-        yield wrapped(f"All tables: {stated}." if len(tables) > 1 else f"{stated[0].upper()}{stated[1:]}.")
+        start = "All tables: " if len(tables) > 1 else "This table: "
+        yield wrapped(f"{start}{stated}.")
     if own := {name: cells for name, cells in columns.items() if name not in shared}:
         titles = [_LINK.sub(r"\1", table.title) for table in tables]
         yield markdown_table(["table", *own], zip(titles, *own.values(), strict=True))

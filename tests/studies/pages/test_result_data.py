@@ -92,7 +92,8 @@ def test_an_unknown_machine_is_refused_and_a_known_one_shown(tmp_path: Path) -> 
     page = result_page("a", read_topics(tmp_path)["a"])
     assert "| **new** | 22.0\u00a0±\u00a01.4 | **+1.1** [+0.2, +2.0] (0.02) |" in page
     assert "](images/a-1.svg)" in page
-    assert "\nDate 2026-11-29, [machine](machines.md) B, seeds 1, beside other work.\n" in page
+    condition = "This table: date 2026-11-29, [machine](machines.md) B, seeds 1, beside other work."
+    assert f"\n{condition}\n" in page
 
 
 def test_what_holds_for_all_tables_is_said_once() -> None:
