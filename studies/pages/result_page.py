@@ -12,8 +12,8 @@ from studies.pages.result_data import ResultTable, ResultTopic
 COLUMNS = 120
 MADE = "<!-- Made by `python -m studies.pages` from {source}; edit that, not this page. -->"
 _SIGNS = """
-± and brackets are 95 % intervals by the bootstrap, p is by paired approximate randomisation, where
-a table says nothing else.
+± and brackets are 95 % intervals by the bootstrap, and p is by paired approximate randomisation,
+unless a table says otherwise.
 """
 _SIGN = re.compile(r"±|\[[+-]\d|\(p\b|\bp \d")
 _PLUS_MINUS = "\u00a0±\u00a0"  # a figure stays on one line
