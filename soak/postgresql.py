@@ -115,7 +115,7 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
             try:
                 server.wait(_SECONDS)
             except subprocess.TimeoutExpired:
-                server.send_signal(signal.SIGQUIT)  # at once; its other processes end with it
+                server.kill()  # its other processes notice, and end
                 server.wait()
     finally:
         shutil.rmtree(folder)

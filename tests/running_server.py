@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import io
 import socket
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+
+_SECONDS = 60  # in which a server ends, on a busy machine, too
 
 
 @contextmanager
@@ -31,5 +38,18 @@ def running(app: FastAPI, server: uvicorn.Server | None = None) -> Iterator[str]
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join()
+        thread.join(_SECONDS)
         listening.close()
+        assert not thread.is_alive(), f"the server does not end: {_work(thread)}"
+
+
+def _work(thread: threading.Thread) -> str:
+    """Where a thread is, and the tasks of all event loops."""
+    found = io.StringIO()
+    if (frame := sys._current_frames().get(thread.ident or 0)) is not None:
+        traceback.print_stack(frame, file=found)
+    for task in (one for one in gc.get_objects() if isinstance(one, asyncio.Task)):
+        if not task.done():
+            print(task, file=found)
+            task.print_stack(file=found)
+    return found.getvalue()
