@@ -33,9 +33,10 @@ Generated from the code with `python -m dragoman.cli.reference > docs/configurat
 the docstring beside a field, not this page.
 
 One YAML file describes a run completely: `dragoman train FILE` carries it out, `dragoman doctor
-FILE` checks it first. It needs only the keys that differ from their defaults; where the default is
-`null`, `null` is also a value. All errors are reported at once, each with its key: unknown keys and
-values of the wrong type first, settings that contradict one another once all of these are valid.
+FILE` checks it first. It needs only the keys that differ from their defaults. A key whose default
+is `null` may also be set to `null`. All unknown keys and values of the wrong type are reported at
+once, each with its key. When there are none left, settings that contradict one another are
+reported.
 
 - **Numbers** are finite, and integers have at most 64 bits. A number may be written as text, since
   YAML reads `1e-4` as text; `true` and `false` are not numbers.
@@ -45,9 +46,9 @@ values of the wrong type first, settings that contradict one another once all of
 - **Anchors and merge keys** of YAML work, up to 100,000 values and 50 levels.
 
 With `base: other.yaml` a file contains only its differences from another file. Keys are merged one
-by one, but a section with another `family`, `data.dev`, `data.test`, `training.objective`,
-`training.tasks` and lists replace those of the base. The run directory gets the configuration that
-ran, with all defaults, as `config.yaml`.
+by one. Some values replace those of the base as a whole: lists, `data.dev`, `data.test`,
+`training.objective`, `training.tasks`, and a section with another `family`. The run directory gets
+the configuration that ran, with all defaults, as `config.yaml`.
 """
 
 _SERVER_HEAD = """\

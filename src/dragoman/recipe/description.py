@@ -60,8 +60,8 @@ class DataConfig(Config):
     decide."""
     held_out: tuple[CorpusPart, ...] = ()
     """Further text that is never trained on. As for dev and test sets, a training pair is dropped
-    if its source occurs here as a source, or its target as a target; in training in opposite
-    directions, if either text occurs on either side."""
+    if its source occurs here as a source, or its target as a target. If opposite directions are
+    trained, the side does not matter."""
     dev: DevSets
     """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
     sets by name, such as one per direction, the mean of their scores decides."""

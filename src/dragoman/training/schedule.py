@@ -26,8 +26,8 @@ class ScheduleConfig(Config):
     (equation 3)."""
     decay: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate decays after the warm-up: with the inverse square root of the step (the paper),
-    to zero at max_steps (linear or cosine; the last step changes nothing, unless it belongs to the
-    warm-up), or not at all."""
+    to zero at max_steps (linear or cosine), or not at all. With a rate of zero, the last step
+    changes nothing."""
     hold: float = Field(0.0, ge=0, lt=1)
     """Share of the steps between the warm-up and max_steps at the peak rate, before it decays to
     zero (Hägele et al. 2024, arXiv:2405.18392)."""

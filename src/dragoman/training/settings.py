@@ -102,8 +102,8 @@ class TrainingConfig(Config):
     (see [adapters](adapters.md#elastic-weight-consolidation)). By default nothing holds the
     weights."""
     components: dict[str, TakenComponent] = Field(default_factory=dict)
-    """Trained models that a model is composed of, by their key in `model`, from whose paths the run
-    fills them in. No need to set it."""
+    """The trained models that the model is composed of, by their key in `model`. No need to set it:
+    the run takes them from the paths there."""
     embeddings: EmbeddingsConfig | None = None
     """Files of vectors that initialise embeddings, such as those of `dragoman embed`. By default
     embeddings are drawn at random."""
@@ -131,8 +131,8 @@ class TrainingConfig(Config):
     `bounds` it takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999; `null` for no
-    average. The average is validated, and becomes the model in place of the mean of checkpoints:
-    the newest one, or with `average_checkpoints: 0` the best one. `average_checkpoints: dev`
+    average. The average is validated. The newest average becomes the model in place of the mean of
+    checkpoints; with `average_checkpoints: 0`, the best average does. `average_checkpoints: dev`
     compares both with the mean of checkpoints. A checkpoint used as a model has the weights without
     averaging."""
     best_metric: Annotated[str, OneName(_selecting)] = "bleu"

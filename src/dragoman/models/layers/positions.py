@@ -33,22 +33,23 @@ class PositionalEncodingConfig(Config):
     (Table 3, row E). In self-attention only: relative, learned vectors of distances (Shaw et al.
     2018); buckets, a learned number per head and range of distances, shared by all layers of a side
     (T5, Raffel et al. 2020); rotary, rotated queries and keys (Su et al. 2021); alibi, scores
-    lowered by distance (Press et al. 2022), where in the encoder only the end symbol distinguishes
-    left from right. none: no positions."""
+    lowered by distance (Press et al. 2022). With alibi, an encoder tells left from right by the end
+    symbol alone. none: no positions."""
     max_positions: int = Field(1024, ge=1)
     """Maximum sentence length in pieces with learned positions; other kinds of positions have no
     limit."""
     relative_distance: int = Field(16, ge=1)
     """Distance at which positions: relative is clipped (k in Shaw et al.)."""
     distance_buckets: int = Field(32, ge=4, le=4096, multiple_of=2)
-    """Number of ranges of distances with positions: buckets, even; an encoder has half of them for
-    each direction. Half of those cover one distance each, the others grow logarithmically."""
+    """Number of ranges of distances with positions: buckets; an even number. An encoder has half of
+    them for each direction. In each direction, the nearer half of the ranges are single distances,
+    and the others grow logarithmically."""
     bucket_distance: int = Field(128, ge=3, le=1_000_000)
     """Distance from which positions: buckets treats all distances alike."""
     timescales: Timescales = "paper"
-    """Wavelengths of sinusoidal positions: a geometric progression from 2 pi to 10000 times 2 pi,
-    without its last step (paper, section 3.5) or with it (tensor2tensor, the authors' own program,
-    followed by fairseq and Marian)."""
+    """Wavelengths of sinusoidal positions: a geometric progression that begins at 2 pi. Its last
+    wavelength is 10000 times 2 pi (tensor2tensor, the authors' own program, and after it fairseq
+    and Marian), or one step below that (paper, section 3.5)."""
     first_position: int = Field(0, ge=0, le=100_000)
     """Number of the first piece's position with sinusoidal positions; 2 in fairseq."""
 

@@ -42,7 +42,7 @@ class DummySourceConfig(TransformConfig):
     cut_off: bool | Literal["zero"] = False
     """Whether only the target side learns from these sentences: no gradient reaches the encoder,
     the embedding lookups of source pieces or the attention over the source. With true, as in the
-    paper, the decoder reads what these compute from the symbol; with zero, it reads zeros."""
+    paper, the decoder reads the encoding of the symbol; with zero, it reads zeros in its place."""
 
     uses_target: ClassVar[bool] = False
     makes_source: ClassVar[bool] = True  # a symbol
@@ -90,9 +90,9 @@ class SourceByModelConfig(TransformConfig):
     extra_length: int = Field(10, ge=0, le=10_000)
     """Maximum length in training: this many pieces more than the sentence that is translated."""
     own_pieces: float = Field(0.0, ge=0, le=1)
-    """In training, only pieces typical of a translation's language are generated: their frequency
-    in training text of that language is at least this share of their frequency in the other
-    language. Words of one language alone can then not be copied. 0 allows all pieces."""
+    """In training, a piece is generated only if it is frequent enough in training text of the
+    translation's language: at least this share as frequent as in the other language. So words
+    that only the other language has cannot be copied. 0 allows all pieces."""
 
     uses_target: ClassVar[bool] = False  # only the model reads the target, later
     makes_source: ClassVar[bool] = True  # the translation
