@@ -18,10 +18,10 @@ command that repeats its rows, and at its end dates, [machines](results/machines
 full recipes of "Attention Is All You Need" have not been trained.
 """
 _AFTER = """
-Runs up to 2026-11-22 ended beam search by the quick rule, the only one then; the exact end [changes
-BLEU by 0.03 at most](results/search.md#when-beam-search-ends). Their vocabularies were trained on
-the text before cleaning. A command repeated today may differ in the last digits. Some of the text
-is [not yet public](corpora.md).
+Runs up to 2026-11-22 ended beam search by the quick rule ([0.03 BLEU at
+most](results/search.md#when-beam-search-ends)) and trained vocabularies on the text before
+cleaning, so a command repeated today may differ in the last digits. Some of the text is [not yet
+public](corpora.md).
 """
 
 
