@@ -87,9 +87,18 @@ def test_workflows_run_every_version_of_python_and_the_oldest_dependencies() -> 
     github = values(".github/workflows/tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
     gitlab = values(".gitlab-ci.yml")["tests"]["parallel"]["matrix"]
     oldest = "CONSTRAINTS=constraints-oldest.txt"
-    assert github["python"] == gitlab[0]["PYTHON"] == versions
+    assert github["python"] == gitlab[0]["VERSION"] == versions
     assert github["include"] == [{"python": versions[0], "settings": oldest}]
-    assert gitlab[1] == {"PYTHON": versions[0], "SETTINGS": oldest}
+    assert gitlab[1] == {"VERSION": versions[0], "SETTINGS": oldest}
+
+
+def test_variables_of_gitlab_leave_make_its_own() -> None:
+    """GitLab puts them into the environment, from which ``PYTHON ?= python3`` would take them."""
+    jobs = [job for job in values(".gitlab-ci.yml").values() if isinstance(job, dict)]
+    given = {name for job in jobs for name in job.get("variables", {})}
+    given |= set(values(".gitlab-ci.yml")["tests"]["parallel"]["matrix"][1])
+    assert given == {"VERSION", "SETTINGS"}
+    assert not given & set(re.findall(r"^(\w+) [:?]?=", text("Makefile"), re.MULTILINE))
 
 
 def test_hooks_use_what_development_installs() -> None:
