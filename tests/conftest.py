@@ -67,6 +67,17 @@ def _yaml_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _flushes_at_once() -> Iterator[None]:
+    """No test loses power, and all of them flush files ten thousands of times.
+
+    What is flushed, and what becomes of an error, is tested with replacements of their own.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forked from a process that has imported PyTorch, for which each takes seconds.
