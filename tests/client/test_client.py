@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import httpx
 import pytest
 from api_server import ApiServer, v1_server
 from echo_service import EchoService
@@ -500,6 +501,26 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match=r"none\.txt: cannot be read: No such file"):
         asyncio.run(call())
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_cancellation_as_the_answer_arrives_is_not_lost(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(self: object, request: httpx.Request, **options: Any) -> httpx.Response:
+        return httpx.Response(200, json={"languages": []}, request=request)
+
+    async def call() -> None:
+        async with AsyncClient("http://localhost:1") as client:
+            work = asyncio.ensure_future(client.languages())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            is_cancelled = work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            assert work.cancelled() == is_cancelled
+
+    monkeypatch.setattr(httpx.AsyncClient, "send", at_once)
+    asyncio.run(call())
 
 
 def test_a_client_without_httpx_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -364,6 +364,24 @@ def test_a_caller_that_is_cancelled_leaves_the_queue() -> None:
     assert [call.lines for call in fake.calls] == [["a"], ["at work"], ["b"]]
 
 
+@pytest.mark.parametrize("steps", range(6))
+def test_tasks_end_with_their_event_loop_even_as_a_request_arrives(steps: int) -> None:
+    async def main() -> None:
+        batcher = batching(Fake())
+        begun = [asyncio.ensure_future(batcher.translate([line])) for line in "ab"]
+        await asyncio.sleep(0.1)
+        begun.append(asyncio.ensure_future(batcher.translate(["c"])))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        _, going_on = await asyncio.wait(others, timeout=0.2)
+        assert not going_on
+
+    run(main())
+
+
 def test_an_error_that_one_request_causes_reaches_its_caller_alone() -> None:
     fake = Fake()
 

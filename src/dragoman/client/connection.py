@@ -174,10 +174,12 @@ class Connection:
         request = self._built(sending)
         left = max(0.001, end - time.monotonic())
         try:
-            response = await asyncio.wait_for(self._http.send(request, stream=streamed), left)
-            if response.is_success:
-                return response, None, False
-            await asyncio.wait_for(response.aread(), left)
+            # Not wait_for: in Python 3.11, it ignores a cancellation as the answer arrives.
+            async with asyncio.timeout(left):
+                response = await self._http.send(request, stream=streamed)
+                if response.is_success:
+                    return response, None, False
+                await response.aread()
         except TimeoutError as error:
             return None, self._failure(error), False
         except self._garbled as error:

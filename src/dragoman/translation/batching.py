@@ -252,8 +252,10 @@ class RequestBatcher:
                 if left <= 0:
                     return
             self._changed.clear()
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), left)
+            # Not wait_for: in Python 3.11, it ignores a cancellation as the event is set.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
 
     def _due(self) -> float:
         """Start time of the first request's batch, if no other request comes."""

@@ -354,6 +354,19 @@ def test_a_full_queue_says_when_to_come_back_and_time_is_bounded() -> None:
     assert system.translator.calls == [["<2de> At work."]]
 
 
+@pytest.mark.parametrize("steps", range(5))
+def test_a_cancellation_as_the_work_ends_is_not_lost(steps: int) -> None:
+    async def use(service: ModelService) -> None:
+        work = asyncio.ensure_future(service.translate([TextRequest("x", "de", "de")]))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        is_cancelled = work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        assert work.cancelled() == is_cancelled
+
+    run(use, FakeSystem("en-de"))
+
+
 def test_a_text_of_more_sentences_than_may_wait_is_translated_in_parts() -> None:
     text = "\n".join(f"line{n}" for n in range(50))
     (found,) = translated(to_german(text), batching={"queue_lines": 8, "batch_lines": 2})

@@ -329,7 +329,9 @@ class ModelService(TranslationService):
         """
         seconds = self._seconds if seconds is None else seconds
         try:
-            return await asyncio.wait_for(work, seconds if left is None else left)
+            # Not wait_for: in Python 3.11, it ignores a cancellation as the work ends.
+            async with asyncio.timeout(seconds if left is None else left):
+                return await work
         except (TimeoutError, DeadlineError) as error:
             text = f"the translation was not ready after {seconds:.3g} s; send less text"
             raise RefusedError("timed_out", text, _LATER_SECONDS) from error
