@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from http.server import ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from corpora_web import Handler, Web
 
+from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.models.cost import cost
 from dragoman.workflows import download
+from dragoman.workflows.compare import comparison, speed
 
 COUNTING = (
     "models.cost",
@@ -40,6 +42,17 @@ def certificates_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         used = "httpx._transports.default.create_ssl_context"
         patch.setattr(used, cache(create_ssl_context), raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def compared_soon() -> Iterator[None]:
+    """What a comparison measures would take longer in tests than its training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "SECONDS", 0.01)
+        patch.setattr(speed, "_PEAK_SIZE", 64)
+        patch.setattr(comparison, "measure_speeds", partial(speed.measure_speeds, rounds=2))
+        patch.setattr(comparison, "SignificanceConfig", partial(SignificanceConfig, samples=99))
         yield
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from command_line import CommandLine, Outcome, call, one_error
 
 from dragoman.core.errors import ConfigError, DataError, InterruptedRunError
 from dragoman.evaluation.metrics import perplexity
-from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
 from dragoman.run.scores_file import read_scores
 from dragoman.saved.model import MODEL_DIRECTORY
@@ -24,22 +22,12 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
-from dragoman.workflows.compare import comparison, speed
 from dragoman.workflows.compare.common_text import read_common_test
 from dragoman.workflows.compare.comparison import Contest
 from dragoman.workflows.compare.plan import Budget, Planned, plan
 from dragoman.workflows.runs import prepare_run
 
-
-@pytest.fixture(autouse=True, scope="module")
-def soon_measured() -> Iterator[None]:
-    """What a comparison measures would take longer here than its training."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "SECONDS", 0.01)
-        patch.setattr(speed, "_PEAK_SIZE", 64)
-        patch.setattr(comparison, "measure_speeds", partial(speed.measure_speeds, rounds=2))
-        patch.setattr(comparison, "SignificanceConfig", partial(SignificanceConfig, samples=99))
-        yield
+pytestmark = pytest.mark.usefixtures("compared_soon")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import v1_server
 from echo_service import EchoService
 from forked import forked_program
 from typing_extensions import override
@@ -101,6 +100,8 @@ def killed(folder: Path, service: EchoService, *, concurrency: int, before: str 
     )
     here = Path(__file__).parent
     output = folder / "made"
+    from api_server import v1_server  # takes a second, which a killed process can do without
+
     with v1_server(folder, service) as server:
         process = forked_program(script, server.address, output, paths=[here, here.parents[1]])
         if isinstance(service, Killer):

@@ -269,6 +269,7 @@ def test_runs_of_one_command_are_a_group(tmp_path: Path) -> None:
         Tracking(("none", "csv"))
 
 
+@pytest.mark.usefixtures("compared_soon")
 def test_compared_runs_are_shown_together(
     config: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:
