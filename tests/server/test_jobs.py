@@ -92,6 +92,20 @@ def test_a_server_that_ends_charges_what_it_has_kept(
     assert len(counted) == 1
 
 
+@pytest.mark.parametrize("steps", range(5))
+def test_a_server_ends_even_as_a_file_arrives(store: ServerStore, steps: int) -> None:
+    async def main() -> None:
+        files = runner(store)
+        async with asyncio.timeout(20):
+            async with files.running():
+                await asyncio.sleep(0.1)  # now they wait for files
+                await files.submit("a.txt", b"text", REQUEST)
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
 def test_all_that_is_asked_for_is_kept(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:

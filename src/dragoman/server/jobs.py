@@ -182,8 +182,10 @@ class JobRunner:
                 if job is not None:
                     await self._give_back(job.id)
             if job is None:
-                with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
+                # Not wait_for: in Python 3.11, it ignores a cancellation as the event is set.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await self._news.wait()
 
     async def _claimed(self, most_bytes: int | None) -> DocumentJob | None:
         """The next job, marked as at work so that it is given back if this server ends."""
