@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+from contextlib import suppress
 from urllib.parse import urlencode
 
 import pytest
+from garbage_collections import collections
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
@@ -102,6 +105,14 @@ def test_a_body_of_another_type_is_not_read(media_type: str) -> None:
 @pytest.mark.parametrize("media_type", ["Application/JSON; charset=utf-8", "application/ld+json"])
 def test_json_has_several_types(media_type: str) -> None:
     assert read(b'\xef\xbb\xbf{"q": "a"}', media_type).values == {"q": "a"}
+
+
+@pytest.mark.parametrize("begin", [b'{"q": [', b'{"q": NaN, "r": ['])
+def test_the_garbage_collector_does_not_go_through_json_as_it_is_parsed(begin: bytes) -> None:
+    with collections() as counted, suppress(RefusedError):
+        read(begin + b"[]," * 1_000_000 + b"0]}", "application/json")
+    assert len(counted) < 20
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import threading
@@ -15,6 +16,7 @@ import httpx
 import pytest
 from api_server import ApiServer, v1_server
 from echo_service import EchoService
+from garbage_collections import collections
 
 from dragoman.server.dependencies import glossary_of
 from dragoman.server.server_config import LimitsConfig
@@ -246,6 +248,19 @@ def test_what_is_no_json_is_told(http: httpx.Client, content: bytes, message: st
     headers = {"Content-Type": "application/json"}
     response = http.post("/v1/translate", content=content, headers=headers)
     assert problem(response, 400, "invalid").startswith(message)
+
+
+def test_the_garbage_collector_does_not_go_through_a_body_as_it_is_parsed(
+    http: httpx.Client,
+) -> None:
+    content = b'{"text": "a", "target": "de", "nbest": [' + b"[]," * 1_000_000 + b"0]}"
+    with collections() as counted:
+        response = http.post(
+            "/v1/translate", content=content, headers={"Content-Type": "application/json"}
+        )
+    assert problem(response, 400, "invalid").startswith("nbest: Input should be a valid integer")
+    assert len(counted) < 50
+    assert gc.isenabled()
 
 
 def test_a_compressed_body_is_refused_with_the_remedy(http: httpx.Client) -> None:

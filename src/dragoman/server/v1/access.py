@@ -22,7 +22,7 @@ from dragoman.server.database.records import ApiKey, KeptGlossary
 from dragoman.server.database.server_store import in_thread
 from dragoman.server.dependencies import Dependencies, glossary_of
 from dragoman.server.language_names import known_direction
-from dragoman.server.parameters import address_of
+from dragoman.server.parameters import address_of, collection_paused
 from dragoman.server.v1.requests import RequestOptions, TextOptions
 from dragoman.text.language_codes import base_language
 from dragoman.text.terms.glossary import Glossary
@@ -120,6 +120,16 @@ PREFIX = "/v1"
 """Of the paths of all routes.  Each router has it itself, for metrics name a path by its route."""
 
 
+class _JsonRequest(Request):
+    """A request whose JSON is parsed without pauses for the garbage collector."""
+
+    @override
+    async def json(self) -> Any:
+        await self.body()  # nothing below waits, so the collector is paused for nothing else
+        with collection_paused():
+            return await super().json()
+
+
 class StrictRoute(APIRoute):
     """A route that reports all problems of a body, with "did you mean" for unknown names.
 
@@ -131,6 +141,7 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def checked(request: Request) -> Response:
+            request = _JsonRequest(request.scope, request.receive)
             try:
                 return await handle(request)
             except HTTPException as error:  # neither JSON nor a form; handlers do not raise this
