@@ -31,7 +31,7 @@ def test_the_committed_page_is_up_to_date() -> None:
 
 
 def test_what_replaces_the_section_of_a_base_is_named() -> None:
-    (replaced,) = re.findall(r"^With `base: (.+?)\sreplace\s", page.reference(), re.DOTALL | re.M)
+    (replaced,) = re.findall(r"as\sa\swhole: (.+?)\.\s", page.reference(), re.DOTALL)
     assert set(re.findall(r"`(\w+\.\w+)`", replaced)) == set(REPLACED)
 
 
