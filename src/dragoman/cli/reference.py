@@ -112,8 +112,8 @@ _NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
 
 
 _TOLD: dict[Any, str] = {
-    TranslationSystem: "path of a model directory or of the YAML file of a system, or the keys of "
-    "such a file, as `dragoman translate --write-system` writes it"
+    TranslationSystem: "path of a model directory or of a system's YAML file, or the keys of such a "
+    "file, which `dragoman translate --write-system` writes"
 }
 """Links to values that are described elsewhere."""
 

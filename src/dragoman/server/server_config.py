@@ -43,20 +43,20 @@ class LimitsConfig(Config):
     connections: int = Field(1000, ge=1)
     """Maximum requests in progress or waiting; further ones are refused at once."""
     requests_per_minute: int | None = Field(None, ge=1)
-    """Maximum requests per minute of an address without a key, and of a key without a limit; by
-    default, no limit."""
+    """Maximum requests per minute of each key without its own limit, and of each address that sends
+    no key; by default, no limit."""
     patience_seconds: float = Field(5, ge=0)
     """How long a request above this rate may wait for its turn before it is refused."""
     characters_per_month: int | None = Field(None, ge=1)
-    """Maximum characters per calendar month (UTC) of a key without a limit; by default, no
+    """Maximum characters per calendar month (UTC) of each key without its own limit; by default, no
     limit."""
     documents: int = Field(100, ge=0)
     """Maximum number of files that are waiting or being translated."""
     documents_at_once: int = Field(2, ge=1)
     """How many files are translated at the same time."""
     small_documents_at_once: int = Field(8, ge=0)
-    """How many files of at most 100 kB are translated beside these, so that they do not wait for
-    large ones."""
+    """How many files of at most 100 kB are translated in addition, so that small files do not wait
+    for large ones."""
     document_hours: float = Field(24, gt=0)
     """How long files and their translations are kept. By DeepL's protocol, fetching a translation
     deletes it; by the others, it may be fetched again."""
@@ -84,12 +84,12 @@ class ServerConfig(Config):
     splitter: Annotated[str, OneName(SPLITTERS.names, frozenset(SPLITTERS.built_in))] = SENTENCEX
     """Sentence splitter; other packages may add some."""
     workers: int | None = Field(None, ge=1, le=64)
-    """Processes for each system without its own number, each with the weights, one thread and one
-    batch at a time. With small models, one process per core answers many clients faster. By
-    default, the server's own process translates one batch at a time with all cores."""
+    """Number of worker processes of each system that does not set its own. A worker has the weights
+    and one thread, and translates one batch at a time. With small models, one worker per core
+    answers many clients faster. By default, the server's own process translates one batch at a time
+    with all cores."""
     batching: ServerBatchingConfig = ServerBatchingConfig()
-    """How requests share batches; `batches_at_once` is by default the largest number of workers of
-    a system."""
+    """How requests share batches."""
     limits: LimitsConfig = LimitsConfig()
     """Limits on what clients may ask for."""
     database: str | None = None

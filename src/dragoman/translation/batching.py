@@ -42,12 +42,13 @@ class BatchingConfig(Config):
     wait_seconds: float = Field(0.005, ge=0)
     """How long a request waits for others, in seconds, before a batch that is not full starts."""
     wait_share: float = Field(0.15, ge=0, le=1)
-    """The first request waits longer, up to this share of the last batch's time, while further ones
-    follow within `wait_seconds`, as when many clients have just received their answers."""
+    """While further requests keep arriving within `wait_seconds`, the first one waits longer: up to
+    this share of the last batch's time. Clients that have just been answered then share a batch."""
     queue_lines: int = Field(2048, ge=1)
     """Maximum lines in the queue; further requests are refused."""
     batches_at_once: int = Field(1, ge=1, le=1024)
-    """Batches that the translator works on at the same time, such as one per worker."""
+    """Batches that are translated at the same time. With workers, a server's default is the largest
+    number of workers of any system."""
 
 
 _LONGEST_WAITING = 3

@@ -15,7 +15,8 @@ class StoreLimits(Config):
     pending_corrections: int = Field(10_000, ge=0)
     """Maximum number of corrections that wait for a review."""
     pending_corrections_per_client: int = Field(500, ge=0)
-    """Maximum number of these per key or, without a key, per address (for IPv6, /64 network)."""
+    """Maximum number of corrections waiting per key or, without a key, per address (for IPv6, /64
+    network)."""
     glossaries: int = Field(1_000, ge=0)
     """Maximum number of glossaries per key, and of all clients without a key together."""
     glossary_characters: int = Field(1_000_000, ge=1)
