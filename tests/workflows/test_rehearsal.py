@@ -31,7 +31,8 @@ def batches(saved: SavedModel) -> list[Batch]:
 
 
 def rehearsal(saved: SavedModel, *, adapter: AdapterConfig | None = None) -> Rehearsal:
-    training = TrainingConfig(start_from=StartConfig(model=str(saved.path)), adapter=adapter)
+    start = StartConfig(model=str(saved.path))
+    training = TrainingConfig(start_from=start, adapter=adapter, precision="float32")
     steps = repeat(batches(saved))
     model, vocabularies = saved.config.model, saved.vocabularies
     return Rehearsal(model, training, vocabularies, steps, seed=2, takes_over=True)
