@@ -57,7 +57,8 @@ LOCKED := server postgresql ctranslate2 documents moses plots
 # The rooms that tests/coverage_gate.py has floors for.
 COVERED := data models search text training
 
-TESTS := $(BIN)/pytest -n 2 --dist loadfile
+# Three workers, whatever the cores: some tests wait, for the disk, a server or a browser.
+TESTS := $(BIN)/pytest -n 3 --dist loadfile
 # Whether make test measures coverage, too: slower, and in two runs that share the tests.
 COVERAGE :=
 # Without what tries every combination: for make test-all.
