@@ -112,8 +112,8 @@ _NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
 
 
 _TOLD: dict[Any, str] = {
-    TranslationSystem: "path of a model directory or of a system's YAML file, or the keys of such a "
-    "file, which `dragoman translate --write-system` writes"
+    TranslationSystem: "path of a model directory or of a system's YAML file, or the keys of such "
+    "a file, which `dragoman translate --write-system` writes"
 }
 """Links to values that are described elsewhere."""
 
