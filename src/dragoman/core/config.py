@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import (
@@ -90,8 +91,13 @@ class Config(BaseModel):
         """Turn Booleans into text, which no number accepts; Pydantic reads them as 0 and 1."""
         if not isinstance(values, dict):
             return values
-        numbers = _number_fields(cls) & values.keys()
-        return values | {name: _spelt_out(values[name]) for name in numbers}
+        numbers = _number_fields(cls)
+        return values | {
+            name: _spelt_out(values[name])
+            for name in numbers.keys() & values.keys()
+            # A client may send a list of millions in place of one number.
+            if numbers[name] or not isinstance(values[name], (list, tuple, dict))
+        }
 
     @field_validator("*", mode="after")
     @classmethod
@@ -112,18 +118,25 @@ class Config(BaseModel):
 
 
 @cache
-def _number_fields(kind: type[BaseModel]) -> frozenset[str]:
-    """The fields that hold numbers, possibly in lists or sections, but no Booleans."""
+def _number_fields(kind: type[BaseModel]) -> dict[str, bool]:
+    """The fields that hold numbers but no Booleans, and whether in lists or dictionaries."""
     types = {name: set(_types_in(field.annotation)) for name, field in kind.model_fields.items()}
-    return frozenset(
-        name for name, found in types.items() if found & {int, float} and bool not in found
-    )
+    return {
+        name: not found <= _SINGLE
+        for name, found in types.items()
+        if found & {int, float} and bool not in found
+    }
+
+
+_SINGLE = {int, float, str, type(None)}
 
 
 def _types_in(annotation: Any) -> Iterator[type]:
-    """The types that a type annotation mentions, through unions and lists."""
+    """The types that a type annotation mentions, through unions and lists, which count as well."""
     arguments = get_args(annotation)
     if arguments:
+        if isinstance(origin := get_origin(annotation), type) and origin is not UnionType:
+            yield origin
         yield from chain.from_iterable(map(_types_in, arguments))
     elif isinstance(annotation, type):
         yield annotation

@@ -253,13 +253,12 @@ def test_what_is_no_json_is_told(http: httpx.Client, content: bytes, message: st
 def test_the_garbage_collector_does_not_go_through_a_body_as_it_is_parsed(
     http: httpx.Client,
 ) -> None:
-    content = b'{"text": "a", "target": "de", "nbest": [' + b"[]," * 1_000_000 + b"0]}"
+    content = b'{"text": "a", "target": "de", "nbest": [' + b"[]," * 400_000 + b"0]}"
+    headers = {"Content-Type": "application/json"}
     with collections() as counted:
-        response = http.post(
-            "/v1/translate", content=content, headers={"Content-Type": "application/json"}
-        )
+        response = http.post("/v1/translate", content=content, headers=headers, timeout=60)
     assert problem(response, 400, "invalid").startswith("nbest: Input should be a valid integer")
-    assert len(counted) < 50
+    assert len(counted) < 20
     assert gc.isenabled()
 
 
