@@ -34,6 +34,31 @@ def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:
     assert (read.port, read.limits.items, read.limits.seconds) == (80, 7, 3)
 
 
+def test_a_file_may_name_installed_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "installed"
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(installed))
+    for folder in (installed / "en-de", installed / "both", tmp_path / "both"):
+        folder.mkdir(parents=True)
+    file = tmp_path / "server.yaml"
+    file.write_text(
+        "systems:\n"
+        "  - en-de\n"
+        "  - both\n"
+        "  - missing\n"
+        "  - {models: [en-de], adapter: ui}\n"
+        "  - {models: [sub/en-de]}\n"
+    )
+    read = read_server(file, {})
+    assert [system.models for system in read.systems] == [
+        (installed / "en-de",),
+        (tmp_path / "both",),  # what is there comes first
+        (tmp_path / "missing",),
+        (installed / "en-de",),
+        (tmp_path / "sub/en-de",),
+    ]
+    assert read.systems[3].adapter == tmp_path / "ui"
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

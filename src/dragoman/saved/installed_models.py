@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dragoman.core.files import user_data_folder
+from dragoman.core.files import absolute, user_data_folder
 
 SETTING = "DRAGOMAN_MODELS"
 """The environment variable that names the folder of installed models."""
@@ -35,7 +35,15 @@ def found_model(path: Path) -> Path:
 
     If there is neither, ``path`` is returned for its reader to report.
     """
-    if os.path.lexists(path) or path.is_absolute() or not is_model_name(str(path)):
-        return path
-    installed = models_folder() / path
-    return installed if installed.is_dir() else path
+    return path if os.path.lexists(path) else _installed(str(path)) or path
+
+
+def found_model_from(name: str, folder: Path) -> Path:
+    """The same for a path that may be relative to a folder, which becomes absolute."""
+    path = absolute(name, folder)
+    return path if os.path.lexists(path) else _installed(name) or path
+
+
+def _installed(name: str) -> Path | None:
+    installed = models_folder() / name
+    return installed if is_model_name(name) and installed.is_dir() else None

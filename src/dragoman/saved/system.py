@@ -24,10 +24,11 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.files import absolute, atomic_write
+from dragoman.core.files import atomic_write
 from dragoman.core.relocation import Relocation
 from dragoman.core.sections import OneName
 from dragoman.saved.engine_names import ENGINES
+from dragoman.saved.installed_models import found_model_from
 from dragoman.saved.system_parts import (
     IdentifierConfig,
     LanguageModelConfig,
@@ -45,7 +46,8 @@ class TranslationSystem(Config):
     """Everything that decides how a line is translated."""
 
     models: tuple[Path, ...] = Field(min_length=1)
-    """Directories of models, runs or checkpoints; several translate together, as an ensemble."""
+    """Directories of models, runs or checkpoints, or names of installed models; several translate
+    together, as an ensemble."""
     weights: tuple[Weight, ...] | None = None
     """Weights of the models of an ensemble, in their order; by default, all are equal."""
     ensemble: Literal["linear", "log-linear"] = "linear"
@@ -344,7 +346,7 @@ class TranslationSystem(Config):
 
 
 def read_system(path: Path) -> TranslationSystem:
-    """Read a description; relative paths in it are relative to its folder."""
+    """Read a description; paths in it are relative to its folder, or names of installed models."""
     return parse(TranslationSystem, read_values(path), path)
 
 
@@ -354,8 +356,8 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The values of a description, whose relative paths are relative to a folder, made absolute."""
-    return _with_paths(dict(values), lambda name: str(absolute(name, folder)))
+    """The values of a description with absolute paths: in a folder, or of installed models."""
+    return _with_paths(dict(values), lambda name: str(found_model_from(name, folder)))
 
 
 def _with_paths(values: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

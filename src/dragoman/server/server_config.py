@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config, override, parse, read_yaml
 from dragoman.core.files import absolute
 from dragoman.core.sections import OneName
+from dragoman.saved.installed_models import found_model_from
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.server.database import StoreLimits
 from dragoman.text.splitters import SENTENCEX, SPLITTERS
@@ -155,7 +156,8 @@ def read_server(
     """The configuration of a server.
 
     Relative paths in a file, of models and of the database, are relative to its folder.  A system
-    may be just the path of a model directory, or of the YAML file of a system.
+    may be just the path of a model directory, the name of an installed model, or the path of the
+    YAML file of a system.
 
     Args:
         path: a YAML file, if any.
@@ -207,5 +209,5 @@ def system_at(path: Path) -> dict[str, Any]:
 
 def _system(value: Any, folder: Path) -> Any:
     if isinstance(value, str):
-        return system_at(absolute(value, folder))
+        return system_at(found_model_from(value, folder))
     return on_folder(value, folder) if isinstance(value, dict) else value
