@@ -12,6 +12,7 @@ from mkdocs.structure.pages import Page
 
 from dragoman.core.text_tables import anchor
 from dragoman.core.version import __version__
+from website.line_breaks import whole
 from website.outside_files import HOME, outside_files, rewritten
 from website.search_worker import correct_search
 
@@ -71,6 +72,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def _for_python_markdown(text: str) -> str:
     text = _NESTED.sub(lambda found: found[1] * 2, text)
     return re.sub(r"^<(details|summary)>", r'<\1 markdown="1">', text, flags=re.MULTILINE)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Keep options and figures on one line."""
+    return whole(html)
 
 
 def on_page_context(context: Any, page: Page, config: MkDocsConfig, **_: Any) -> Any:
