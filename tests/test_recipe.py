@@ -12,6 +12,8 @@ from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models import ConvS2SConfig, TransformerConfig
 from dragoman.recipe import read_experiment
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.optimizers.muon import MuonConfig
 
 
 @pytest.fixture
@@ -254,6 +256,37 @@ class TestBase:
         config = read_experiment(self.based(corpus, tmp_path, "base: middle.yaml\nseed: 7"))
         assert isinstance(config.model, TransformerConfig)
         assert (config.seed, config.model.multi_head.heads) == (7, 4)
+
+    def test_the_family_of_a_base_may_stand_in_its_own_base(
+        self, corpus: Path, tmp_path: Path
+    ) -> None:
+        lowest = f"base: {configuration(corpus)}\nmodel: {{family: convs2s, d_hidden: 24}}"
+        self.based(corpus, tmp_path, lowest, "lowest.yaml")
+        middle = "base: lowest.yaml\nmodel: {d_hidden: 32}"
+        self.based(corpus, tmp_path, middle, "middle.yaml")
+        above = "base: middle.yaml\nmodel: {family: transformer, heads: 4}"
+        config = read_experiment(self.based(corpus, tmp_path, above))
+        assert config.model == TransformerConfig(heads=4)
+
+    def test_another_optimizer_keeps_only_the_settings_that_it_has(
+        self, corpus: Path, tmp_path: Path
+    ) -> None:
+        lowest = "{kind: muon, momentum: 0.9, clip_norm: 1.5}"
+        lowest = f"base: {configuration(corpus)}\ntraining: {{optimizer: {lowest}}}"
+        self.based(corpus, tmp_path, lowest, "lowest.yaml")
+        middle = "base: lowest.yaml\ntraining: {optimizer: {matrix_rate: 4}}"
+        middle = str(self.based(corpus, tmp_path, middle, "middle.yaml"))
+        muon = read_experiment(middle).training.optimizer
+        assert muon == MuonConfig(momentum=0.9, clip_norm=1.5, matrix_rate=4)
+
+        above = "base: middle.yaml\ntraining: {optimizer: {kind: adamw, beta1: 0.8}}"
+        chosen = read_experiment(self.based(corpus, tmp_path, above)).training.optimizer
+        assert chosen == AdamConfig(kind="adamw", beta1=0.8, clip_norm=1.5)
+        settings = ["training.optimizer.kind=adam", "training.optimizer.beta2=0.9"]
+        chosen = read_experiment(middle, settings).training.optimizer
+        assert chosen == AdamConfig(beta2=0.9, clip_norm=1.5)
+        with pytest.raises(ConfigError, match=r"unknown key 'training.optimizer.momentum'"):
+            read_experiment(middle, [*settings, "training.optimizer.momentum=0.9"])
 
     def test_wrong_bases_are_told(self, corpus: Path, tmp_path: Path) -> None:
         path = self.based(corpus, tmp_path, "base: none.yaml")

@@ -47,8 +47,9 @@ reported.
 
 With `base: other.yaml` a file contains only its differences from another file. Keys are merged one
 by one. Some values replace those of the base as a whole: lists, `data.dev`, `data.test`,
-`training.objective`, `training.tasks`, and a section with another `family`. The run directory gets
-the configuration that ran, with all defaults, as `config.yaml`.
+`training.objective`, `training.tasks`, and a section with another `family`. Another
+`training.optimizer.kind`, also by `--set`, leaves out settings that only the previous optimizer
+has. The run directory gets the configuration that ran, with all defaults, as `config.yaml`.
 """
 
 _SERVER_HEAD = """\

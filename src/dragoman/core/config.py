@@ -275,7 +275,9 @@ def on_base(
     path: Path,
     relocate: Callable[[dict[str, Any], Path], dict[str, Any]],
     replaced: Collection[str] = (),
+    *,
     families: Mapping[str, str] | None = None,
+    outdate: Callable[[dict[str, Any], dict[str, Any]], object] = lambda below, above: None,
 ) -> dict[str, Any]:
     """``values`` merged onto those of the file that their key ``base`` names, and of its base.
 
@@ -289,10 +291,11 @@ def on_base(
         replaced: sections that only make sense as a whole, such as ``data.dev``.
         families: sections with a ``family``, such as ``model`` or ``model.backbone``, and the
             default family of each.
+        outdate: drops from the first values, those of a base, what the second make invalid.
     """
     seen = [Path(os.path.realpath(path))]
-    whole = relocate(values, seen[-1].parent)
-    while (base := whole.pop("base", None)) is not None:
+    layers = [relocate(values, seen[-1].parent)]
+    while (base := layers[-1].pop("base", None)) is not None:
         if not isinstance(base, str):
             raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
         # Unlike pathlib, os.path keeps an unknown user's ~ and a circle of links, so that reading
@@ -303,10 +306,15 @@ def on_base(
         if file in seen:
             raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
         seen.append(file)
-        below = relocate(read_yaml(file), file.parent)
+        layers.append(relocate(read_yaml(file), file.parent))
+    # From the lowest base up: a file in between may leave out the family that its base states.
+    whole = layers.pop()
+    while layers:
+        above = layers.pop()
         for section, family in (families or {}).items():
-            _drop_other_family(below, whole, section, family)
-        whole = laid_over(below, whole, replaced)
+            _drop_other_family(whole, above, section, family)
+        outdate(whole, above)
+        whole = laid_over(whole, above, replaced)
     return whole
 
 

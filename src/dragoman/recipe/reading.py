@@ -14,6 +14,7 @@ from typing import Any
 from dragoman.core.config import on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
+from dragoman.core.sections import keys_of
 from dragoman.core.wording import listed
 from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
@@ -21,6 +22,7 @@ from dragoman.recipe.description import RunDescription
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import from_folder
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
+from dragoman.training.optimizers import KINDS as OPTIMIZERS
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")
 """Sections that replace those of a base as a whole."""
@@ -65,7 +67,9 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
         relocated,
         replaced=REPLACED,
         families={"model": "transformer", "model.backbone": "transformer"},
+        outdate=_forget_other_optimizer,
     )
+    _forget_other_optimizer(whole, override(whole, list(settings)))
     # The file's own models are absolute by now. --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(_with_models_here(override(whole, list(settings))))
@@ -108,6 +112,34 @@ def relocated(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 def _with_models_here(values: dict[str, Any]) -> dict[str, Any]:
     """Absolute paths of models alone, which ``--set`` names relative to the current directory."""
     return from_folder(Path.cwd(), "model").of(ExperimentConfig, values)
+
+
+def _forget_other_optimizer(below: dict[str, Any], above: dict[str, Any]) -> None:
+    """Drop the settings of an optimizer that another one, chosen above, does not have.
+
+    Other settings stay, such as ``clip_norm``, which every optimizer has.
+
+    Args:
+        below: values with the settings of the first optimizer; changed.
+        above: values that may choose another.
+    """
+    old, new = _optimizer_settings(below), _optimizer_settings(above)
+    before = old.get("kind", OPTIMIZERS.default)
+    after = new.get("kind", before)
+    if before == after:
+        return
+    # An unknown optimizer, or a broken package, is reported later.
+    with suppress(KeyError, TypeError, ConfigError):
+        outdated = keys_of(OPTIMIZERS.find(before)).keys() - keys_of(OPTIMIZERS.find(after)).keys()
+        for name in outdated & old.keys():
+            del old[name]
+
+
+def _optimizer_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """The section ``training.optimizer``; empty if there is none."""
+    training = values.get("training")
+    settings = training.get("optimizer") if isinstance(training, dict) else None
+    return settings if isinstance(settings, dict) else {}
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
