@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+import torch
 from families import VARIATIONS
+from torch import Tensor, nn
 
 from dragoman.core.errors import ConfigError
 from dragoman.models import (
@@ -16,8 +18,13 @@ from dragoman.models import (
     RecurrentLMConfig,
     size,
 )
+from dragoman.models.cost import cost
 from dragoman.models.families.recurrent import RecurrentConfig
-from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.families.transformer import (
+    Transformer,
+    TransformerConfig,
+    TransformerMemory,
+)
 from dragoman.models.size import _most_parameters, check_size, meta_model
 
 MEMORY = 16 * 10**9
@@ -107,3 +114,49 @@ def test_a_model_without_content_has_its_shapes() -> None:
     empty = meta_model(config, 29, 29)
     assert {parameter.device.type for parameter in empty.parameters()} == {"meta"}
     assert sum(parameter.numel() for parameter in empty.parameters()) == parameters(config, 29)
+
+
+class Learning(Transformer):
+    """A Transformer with a learned number, whose first value it reads, as one of a package may."""
+
+    def __init__(self, config: TransformerConfig, *vocabularies: int) -> None:
+        super().__init__(config, *vocabularies)
+        first = torch.tensor(0.5).log().item()
+        self.temperature = nn.Parameter(torch.full((1,), first))
+        self.fixed = nn.Parameter(torch.zeros(2), requires_grad=False)
+        self.register_buffer("table", torch.zeros(3))
+
+
+class Looking(Transformer):
+    """A Transformer that looks at its source."""
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
+        assert source_mask.any().item()
+        return super().encode(source, source_mask)
+
+
+def test_a_family_that_reads_values_while_it_is_created_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=5, heads=2)
+    before = cost(config, 29, 29)
+    monkeypatch.setattr(size, "FAMILIES", {"transformer": Learning})
+    empty = meta_model(config, 29, 29)
+    assert isinstance(empty, Learning)
+    assert {one.device.type for one in (*empty.parameters(), *empty.buffers())} == {"meta"}
+    assert empty.output.weight is empty.source_embedding.weight
+    assert empty.temperature.requires_grad
+    assert not empty.fixed.requires_grad
+    after = cost(config, 29, 29)
+    assert after.total_parameters == before.total_parameters + 3
+    assert after.frozen_parameters == 2
+    assert after.flops_per_target_token == before.flops_per_target_token
+
+
+def test_a_family_that_reads_values_while_it_encodes_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=5, heads=2)
+    monkeypatch.setattr(size, "FAMILIES", {"transformer": Looking})
+    with pytest.raises(ConfigError, match="family: transformer reads values while it encodes"):
+        cost(config, 29, 29)

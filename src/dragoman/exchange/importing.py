@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from dragoman.exchange.hub import fetch, is_hub_name
 from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.exchange.toolkits import IMPORTERS
 from dragoman.exchange.trimming import Trimming, trimmed
+from dragoman.models.size import without_values
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
@@ -201,8 +203,8 @@ def _check_usable(config: SavedConfig, path: Path) -> None:
 
 def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
     """The weights that a model of this configuration has, in its order."""
-    with torch.device("meta"):  # shapes alone: a large model is in memory once
-        model = build_model(found.config.model, found.vocabularies)
+    # Shapes alone: a large model is in memory once.
+    model = without_values(partial(build_model, found.config.model, found.vocabularies))
     try:
         load_weights(model, found.weights, path)
     except SavedError as error:

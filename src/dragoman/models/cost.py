@@ -23,9 +23,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 from typing_extensions import override
 
+from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
-from dragoman.models.size import meta_model
+from dragoman.models.size import meta_model, needs_values
 
 _SENTENCES = 8
 
@@ -85,12 +86,20 @@ def cost(
         source = torch.zeros(_SENTENCES, source_length, dtype=torch.int64)
         target = torch.zeros(_SENTENCES, target_length, dtype=torch.int64)
         mask = torch.ones(_SENTENCES, source_length, dtype=torch.bool)
-    with flop_counter() as counter:
-        memory = model.encode(source, mask)
-        hidden, _ = model.decode(target, memory, model.start(memory))
-        scores = model.logits(hidden)
-        forward = counter.get_total_flops()
-        scores.sum().backward()
+    try:
+        with flop_counter() as counter:
+            memory = model.encode(source, mask)
+            hidden, _ = model.decode(target, memory, model.start(memory))
+            scores = model.logits(hidden)
+            forward = counter.get_total_flops()
+            scores.sum().backward()
+    except RuntimeError as error:
+        if not needs_values(error):
+            raise
+        raise ConfigError(
+            f"model.family: {config.family} reads values while it encodes or decodes ({error}), "
+            "but operations are counted without values; correct its package"
+        ) from error
     tokens = _SENTENCES * target_length
     return Cost(parameters, forward / tokens, counter.get_total_flops() / tokens, frozen)
 

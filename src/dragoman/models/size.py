@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -21,11 +24,37 @@ def meta_model(
     config: ModelConfig, source_vocabulary: int, target_vocabulary: int
 ) -> TranslationModel:
     """A model whose parameters have shapes but no content."""
+    family = FAMILIES[config.family]
     try:
-        with torch.device("meta"):
-            return FAMILIES[config.family](config, source_vocabulary, target_vocabulary)
+        return without_values(partial(family, config, source_vocabulary, target_vocabulary))
     except (RuntimeError, OverflowError) as error:
         raise ConfigError(f"model: too large for any machine ({error}); lower its sizes") from error
+
+
+def without_values(build: Callable[[], TranslationModel]) -> TranslationModel:
+    """The model that ``build`` creates, on the "meta" device, where tensors have no values.
+
+    A family of another package may read values while it is created, such as a learned number's
+    first one.  It is then created as usual, and loses its values.
+    """
+    try:
+        with torch.device("meta"):
+            return build()
+    except RuntimeError as error:
+        if not needs_values(error):
+            raise
+    model = build()
+    memo: dict[int, Any] = {}  # keeps matrices shared that are
+    for tensor in chain(model.parameters(), model.buffers()):
+        empty, learns = tensor.detach().to("meta"), tensor.requires_grad
+        is_parameter = isinstance(tensor, torch.nn.Parameter)
+        memo[id(tensor)] = torch.nn.Parameter(empty, learns) if is_parameter else empty
+    return copy.deepcopy(model, memo)
+
+
+def needs_values(error: RuntimeError) -> bool:
+    """Whether an operation failed because tensors of the "meta" device have no values."""
+    return "meta" in str(error)
 
 
 def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
