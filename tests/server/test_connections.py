@@ -252,7 +252,8 @@ def test_a_connection_whose_request_has_come_is_not_closed(monkeypatch: pytest.M
     assert closed_of(unread="abc") == ["d"]  # a and b are looked at for d, then c and d for e
 
 
-def test_what_is_unread_is_noticed() -> None:
+def test_what_is_unread_is_noticed_even_if_no_file_can_be_opened() -> None:
+    resource = pytest.importorskip("resource")
     ours, theirs = socket.socketpair()
     with ours, theirs:
         protocol = PatientProtocol.__new__(PatientProtocol)
@@ -261,6 +262,12 @@ def test_what_is_unread_is_noticed() -> None:
         assert not protocol.has_unread()
         theirs.sendall(b"G")
         assert protocol.has_unread()
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+        try:
+            assert protocol.has_unread()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_if_all_are_at_work_the_last_one_to_come_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,9 @@ def test_a_port_that_is_not_permitted_is_an_error_with_its_remedy(
         serving.bind("127.0.0.1", 80)
 
 
-def test_many_connections_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_connections_may_be_open(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     monkeypatch.setattr(serving, "SPARE_CONNECTIONS", 50)
@@ -92,7 +94,12 @@ def test_many_connections_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 406  # never fewer
         monkeypatch.setattr(resource, "getrlimit", lambda _: (300, 1000))
         monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+        assert not caplog.messages
         assert serving.allow_connections(5000) == 744  # other files need the rest
+        assert caplog.messages == [
+            "at most 744 connections at a time, since this process may open 1000 files; for 5050, "
+            "raise that limit to 5306 (ulimit -n)"
+        ]
     finally:
         monkeypatch.undo()
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -110,6 +117,9 @@ def test_many_clients_may_wait_to_be_accepted(monkeypatch: pytest.MonkeyPatch) -
     config = ServerConfig(systems=(TranslationSystem(models=(Path("nowhere"),)),))
     asyncio.run(StoppableServer(create_app([]), config).startup([bound]))
     assert backlogs == [serving.ACCEPTED_AT_ONCE, serving.BACKLOG]
+    monkeypatch.setattr(serving, "allow_connections", lambda places: 7)
+    asyncio.run(StoppableServer(create_app([]), config).startup([bound]))
+    assert backlogs[2:] == [7, serving.BACKLOG]
 
 
 SERVER = """

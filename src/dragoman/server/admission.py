@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import selectors
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import anyio
@@ -181,6 +181,10 @@ FLUSH_SECONDS = 60.0
 the connection."""
 FLUSH_BYTES = 1 << 16
 """Bytes that a client must read between two checks."""
+_LookSelector: type[selectors.BaseSelector] = getattr(
+    selectors, "PollSelector", selectors.SelectSelector
+)
+"""Needs no file descriptor, unlike the default one: it looks just when they may have run out."""
 MOST_LOOKS = 8
 """Maximum number of connections to examine for one that can be closed."""
 
@@ -301,8 +305,9 @@ class PatientProtocol(H11Protocol):
 
     def has_unread(self) -> bool:
         """Whether data from the client are still unread."""
-        with DefaultSelector() as selector:
-            selector.register(self.transport.get_extra_info("socket").fileno(), EVENT_READ)
+        with _LookSelector() as selector:
+            socket = self.transport.get_extra_info("socket")
+            selector.register(socket.fileno(), selectors.EVENT_READ)
             return bool(selector.select(0))
 
     @property

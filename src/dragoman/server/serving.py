@@ -58,13 +58,14 @@ class StoppableServer(uvicorn.Server):
         self._admission, self._on_end = app.state.admission, on_end
         self._shutdown_seconds = config.shutdown_seconds
         self._is_announced = False
+        most = allow_connections(config.limits.connections)
         super().__init__(
             uvicorn.Config(
                 app,
                 http=partial(  # type: ignore[arg-type]  # only ever called
                     PatientProtocol,
                     admission=app.state.admission,
-                    all_open=OpenConnections(allow_connections(config.limits.connections)),
+                    all_open=OpenConnections(most),
                 ),
                 ws="none",
                 lifespan="on",
@@ -76,7 +77,9 @@ class StoppableServer(uvicorn.Server):
                 timeout_keep_alive=max(1, round(config.limits.idle_seconds)),
                 # After this time, Uvicorn cancels the remaining requests with a bare 500.
                 timeout_graceful_shutdown=math.ceil(config.shutdown_seconds) + LAST_ANSWERS_SECONDS,
-                backlog=ACCEPTED_AT_ONCE,  # asyncio also accepts this many clients at a time
+                # Asyncio also accepts this many clients at a time.  Without a file descriptor for
+                # one, it logs as many tracebacks.
+                backlog=min(ACCEPTED_AT_ONCE, most),
             )
         )
 
@@ -201,7 +204,14 @@ def allow_connections(places: int) -> int:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
             soft = needed
-    return max(1, min(wanted, soft - OTHER_FILES))
+    allowed = max(1, min(wanted, soft - OTHER_FILES))
+    if allowed < wanted:
+        log.warning(
+            "at most %d connections at a time, since this process may open %d files; for %d, raise "
+            "that limit to %d (ulimit -n)",
+            *(allowed, soft, wanted, wanted + OTHER_FILES),
+        )
+    return allowed
 
 
 Ready = Callable[[str, list[Pairing]], object]
