@@ -215,6 +215,41 @@ def test_a_damaged_file_stops_no_other(model: Path, tmp_path: Path) -> None:
     assert (folder / WRITTEN["json-files"]).is_file()
 
 
+@pytest.mark.parametrize("form", ["po-files", "json-files"])
+@pytest.mark.parametrize("existed", [True, False])
+def test_what_is_written_meanwhile_stays(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    existed: bool,
+) -> None:
+    """A reviewer's editor saves the file while it is being translated."""
+    reviewed = {
+        "po-files": catalogue({"Open": "Ouvrir", "Close": ""}),
+        "json-files": '{"key0": "Ouvrir"}',
+    }[form]
+    written = WRITTEN[form]
+    known = {written: catalogue({"Open": "", "Close": ""}) if form == "po-files" else "{}"}
+    folder = write_tree(tmp_path, layouts()[form] | (known if existed else {}))
+    answer = ModelService.translate
+
+    async def translate(
+        service: ModelService, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        write_tree(tmp_path, {written: reviewed})
+        return await answer(service, requests, seconds=seconds)
+
+    monkeypatch.setattr(ModelService, "translate", translate)
+    line = one_error(call("translate", model, "--tree", folder), 3)
+    assert f"{written}: changed while it was being translated" in line
+    assert (folder / written).read_text(encoding="utf-8") == reviewed
+    monkeypatch.setattr(ModelService, "translate", answer)
+    assert call("translate", model, "--tree", folder).code == 0
+    assert french(folder, form)["Open"] == "Ouvrir"
+    assert french(folder, form)["Close"] == "CLOSEfr"
+
+
 def test_what_makes_no_sense_is_refused(model: Path, tmp_path: Path) -> None:
     folder = write_tree(tmp_path / "tree", {"po/de.po": catalogue(STRINGS)})
     for more in (["--output", "x/"], ["--force"], ["--format", "po"], [folder / "po/de.po"]):

@@ -41,11 +41,13 @@ class TreePlaces(DocumentPlaces):
                 self._files.setdefault(file.output, (form, file))
         if not self._files:
             raise DataError(f"{folder}: {_nothing(folder, languages)}")
+        self._earlier: dict[Path, bytes | None] = {}
         super().__init__(tuple(self._files), None, None, list(read), replaces=True)
 
     @override
     def read(self, document: Path) -> bytes:
         form, file = self._files[document]
+        self._earlier[document] = _content(document)  # before the content, which may be the same
         return form.content(file)
 
     @override
@@ -53,7 +55,7 @@ class TreePlaces(DocumentPlaces):
         _, file = self._files[document]
         if file.source == file.output:  # whose own translations stay
             return None
-        return file.output.read_bytes() if file.output.is_file() else None
+        return self._earlier[document]
 
     @override
     def is_written(self, texts: int) -> bool:
@@ -69,9 +71,20 @@ class TreePlaces(DocumentPlaces):
 
     @override
     def write(self, output: Path, content: bytes) -> None:
+        # Translating takes minutes, in which an editor or "git pull" may have written the file.
+        if _content(output) != self._earlier[output]:
+            raise DataError(
+                f"{output}: changed while it was being translated; it stays as it is now; run the "
+                "command again"
+            )
         make_directory(output.parent, output)
         with atomic_write(output, "wb") as stream:
             stream.write(content)
+
+
+def _content(file: Path) -> bytes | None:
+    """The content of a file, or None if there is none."""
+    return file.read_bytes() if file.is_file() else None
 
 
 def _nothing(folder: Path, languages: tuple[str, str]) -> str:
