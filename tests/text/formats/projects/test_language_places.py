@@ -36,6 +36,9 @@ def readings(*names: str) -> list[tuple[Path, list[tuple[str, str]]]]:
         ("config/locales/devise.zh-Hans.yml", "config/locales/devise.{language}.yml", "zh-Hans"),
         ("_locales/de/messages.json", "_locales/{language}/messages.json", "de"),
         ("plugin-de_DE.po", "plugin-{language}.po", "de_DE"),
+        ("po/de/LC_MESSAGES/sc.po", "po/{language}/LC_MESSAGES/sc.po", "de"),
+        ("po/de/LC_MESSAGES/is/as.po", "po/{language}/LC_MESSAGES/is/as.po", "de"),
+        ("LC_MESSAGES/de.po", "LC_MESSAGES/{language}.po", "de"),
     ],
 )
 def test_one_place(path: str, template: str, language: str) -> None:
@@ -79,6 +82,30 @@ def test_the_place_that_most_languages_share() -> None:
         (Path(name), list(language_places(PurePosixPath(name)))) for name in names
     )
     assert placing == {"or/{language}/as.po": {"de": Path(names[0]), "fr": Path(names[1])}}
+
+
+@pytest.mark.parametrize(
+    ("names", "languages"),
+    [
+        # modules called sc (Sardinian), sd (Sindhi) and sw (Swahili), and others
+        (
+            [
+                f"i18n/{one}/{name}.json"
+                for one in ("de", "ko")
+                for name in ("sc", "sd", "sw", *"abcd")
+            ],
+            {"de", "ko"},
+        ),
+        (["my/de.json", "my/en.json", "my/a.json", "my/b.json", "my/c.json"], {"de", "en", "my"}),
+        (["my/de.json", "my/a.json"], {"de", "my"}),
+        (["io/app/de.json", "io/app/fr.json", "ui/app/de.json", "ui/app/fr.json"], {"de", "fr"}),
+    ],
+)
+def test_neighbours_without_a_language(names: list[str], languages: set[str]) -> None:
+    placing = most_shared(
+        (Path(name), list(language_places(PurePosixPath(name)))) for name in names
+    )
+    assert {language for files in placing.values() for language in files} == languages
 
 
 @pytest.mark.parametrize(

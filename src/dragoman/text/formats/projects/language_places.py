@@ -14,6 +14,7 @@ LANGUAGE = "{language}"
 """Stands for the language in the path of a file."""
 DEFAULT = ""
 """The language of files that have no language in their path, such as ``values/strings.xml``."""
+_MESSAGES = "LC_MESSAGES"
 _SKIPPED = frozenset(["node_modules", "__pycache__"])
 _SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl"}
 _ANDROID = re.compile(r"values(?:-(?:([a-z]{2,3})(?:-r([A-Z]{2}))?|b\+([A-Za-z0-9+]+)))?")
@@ -34,8 +35,17 @@ Placing = dict[str, Placed]
 
 
 def language_places(path: PurePosixPath) -> Iterator[LanguagePlace]:
-    """The places of a path at which a language can be: folders, then the name of the file."""
-    yield from folder_places(path)
+    """The places of a path at which a language can be: folders, then the name of the file.
+
+    Names below ``LC_MESSAGES`` are those of gettext's domains.
+    """
+    folders = folder_places(path)
+    if _MESSAGES in path.parts:
+        above = folder_places(PurePosixPath(*path.parts[: path.parts.index(_MESSAGES) + 1]))
+        if above:
+            yield from folders[: len(above)]
+            return
+    yield from folders
     yield from name_places(path)
 
 
@@ -146,18 +156,54 @@ def files_below(folder: Path, suffixes: Collection[str]) -> list[Path]:
 def most_shared(readings: Iterable[tuple[Path, Sequence[LanguagePlace]]]) -> Placing:
     """Files by template, of which each file has the one that most languages share.
 
-    So ``de/as.po`` beside ``fr/as.po`` is German, and not Assamese.  The last of equals is taken.
+    So ``de/as.po`` beside ``fr/as.po`` is German, and not Assamese.  Neighbours without a language
+    count against a place: beside ``de/main.po`` and ``de/menu.po``, ``de/as.po`` and ``de/sc.po``
+    are German as well, if there is a second language.  The last of equals is taken.
     """
-    known = [(path, places) for path, places in readings if places]
+    found = list(readings)
+    beside = _Neighbours(path for path, _ in found)
+    known = [(path, places) for path, places in found if places]
     languages: dict[str, set[str]] = {}
     for _, places in known:
         for place in places:
             languages.setdefault(place.template, set()).add(place.language)
     placing: Placing = {}
     for path, places in known:
-        best = max(reversed(places), key=lambda place: len(languages[place.template]))
+        best = max(
+            reversed(places),
+            key=lambda place: max(1, len(languages[place.template]) * beside.share(path, place)),
+        )
         placing.setdefault(best.template, {})[best.language] = path
     return placing
+
+
+class _Neighbours:
+    """The names in each folder: those of files, and those of folders with such files in them."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._names: dict[tuple[Path, bool], set[str]] = {}
+        self._shares: dict[tuple[Path, bool, str, str], float] = {}
+        for path in paths:
+            below = path
+            for folder in path.parents:
+                self._names.setdefault((folder, below is path), set()).add(below.name)
+                below = folder
+
+    def share(self, path: Path, place: LanguagePlace) -> float:
+        """The share of languages among names that differ from the one in a template by theirs."""
+        parts = PurePosixPath(place.template).parts
+        at = next(at for at, part in enumerate(parts) if LANGUAGE in part)
+        begin, _, end = parts[at].partition(LANGUAGE)
+        folder, is_file = path.parents[len(parts) - at - 1], at == len(parts) - 1
+        key = folder, is_file, begin, end
+        if key not in self._shares:
+            others = [
+                name[len(begin) : len(name) - len(end)]
+                for name in self._names[folder, is_file]
+                if name.startswith(begin) and name.endswith(end)
+            ]
+            self._shares[key] = sum(map(is_language, others)) / len(others) if others else 1.0
+        return self._shares[key]
 
 
 def _place(parts: Sequence[str], at: int, name: str, language: str) -> LanguagePlace:
