@@ -152,6 +152,8 @@ def test_a_slash_says_that_a_new_output_is_a_directory(
         (["bad.txt"], 3, "bad.txt: the file is not UTF-8 at byte 1"),
         (["-"], 2, "say by --format"),
         (["report.txt", "-", "--format", "txt"], 2, "- is for one document at a time"),
+        (["report.txt", "--to", "de_AT"], 2, "into de_AT; it has en-de; did you mean 'de'?"),
+        (["locale"], 2, "locale: neither a model nor a document; to translate the files of a pro"),
         (["--force"], 2, "--force is for documents"),
         (["report.txt", "--adapter", "ui=x"], 2, "a document is translated by one system"),
     ],
@@ -168,6 +170,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_written(
     Path("notes.pdf").write_bytes(b"x")
     Path("bad.txt").write_bytes(b"\xff")
     Path("names.txt").write_text("Ada\n")
+    Path("locale").mkdir()
     before = sorted(Path().iterdir())
     assert message in one_error(call("translate", model, *arguments), code)
     assert sorted(Path().iterdir()) == before

@@ -215,6 +215,15 @@ def test_a_damaged_file_stops_no_other(model: Path, tmp_path: Path) -> None:
     assert (folder / WRITTEN["json-files"]).is_file()
 
 
+def test_a_language_in_another_spelling(tmp_path: Path) -> None:
+    directions = (Direction(source_language="en", target_language="fr_CA"),)
+    model = save_tiny_model(tmp_path / "model", directions=directions)
+    folder = write_tree(tmp_path / "tree", layouts()["po-files"])
+    outcome = call("translate", model, "--tree", folder, "--from", "eng", "--to", "fr-ca")
+    assert outcome.code == 0, outcome.err
+    assert (folder / "locale/fr_CA/LC_MESSAGES/app.po").is_file()
+
+
 @pytest.mark.parametrize("form", ["po-files", "json-files"])
 @pytest.mark.parametrize("existed", [True, False])
 def test_what_is_written_meanwhile_stays(

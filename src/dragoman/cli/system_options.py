@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.options import check_description, check_no_input, device_option
 from dragoman.cli.search_options import check_mbr, draws, given_search, saved_search, unread
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, DragomanError
 from dragoman.saved.installed_models import found_model
 
 if TYPE_CHECKING:
@@ -176,7 +177,28 @@ def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationS
         flag = "--" + next(iter(search["sampling"])).replace("_", "-")
         raise ConfigError(f"{flag} needs --sample or --mbr; add one, or leave out {flag}")
     check_mbr(search.get("mbr"), system)
-    return system
+    return _respelt(system)
+
+
+def _respelt(system: TranslationSystem) -> TranslationSystem:
+    """The system with its languages spelt as its models spell them: ``pt_BR`` for ``pt-BR``."""
+    from dragoman.saved.directions import respelt
+    from dragoman.saved.model import config_of
+
+    asked = {"source_language": system.source_language, "target_language": system.target_language}
+    asked = {name: one for name, one in asked.items() if one not in {None, "auto"}}
+    if not asked or system.chooses_route:
+        return system
+    legs = system.legs()
+    models = {"source_language": legs[0].models[0], "target_language": legs[-1].models[0]}
+    changed: dict[str, str] = {}
+    for side, (name, model) in enumerate(models.items()):
+        language = asked.get(name)
+        if language is None:
+            continue
+        with suppress(DragomanError):  # a model that cannot be read is refused when it is opened
+            changed[name] = respelt(config_of(model), language, side)
+    return system.model_copy(update=changed)
 
 
 def _switched(

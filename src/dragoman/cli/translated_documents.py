@@ -93,7 +93,18 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
             f"{path}: neither a model, which is a directory, nor a document: {problem}, or say "
             "by --format which of them it is like"
         )
+    if len(models) > 1 and not documents and _is_folder_of_files(models[-1]):
+        raise click.UsageError(
+            f"{models[-1]}: neither a model nor a document; to translate the files of a project, "
+            "write --tree in front of its folder"
+        )
     return tuple(models), tuple(documents)
+
+
+def _is_folder_of_files(path: Path) -> bool:
+    """Whether it is a folder that has nothing of a model, a run or a checkpoint."""
+    parts = ("config.yaml", "checkpoints", "model", "model.safetensors")
+    return path.is_dir() and not any((path / name).exists() for name in parts)
 
 
 def _no_document(path: Path) -> str:

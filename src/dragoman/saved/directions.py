@@ -225,6 +225,17 @@ def called_there(config: SavedConfig, language: str) -> str:
     return alike[0] if is_language_tag(language) and len(alike) == 1 else language
 
 
+def respelt(config: SavedConfig, language: str, side: int) -> str:
+    """A source language (side 0) or target language (side 1) in the model's own spelling.
+
+    So ``pt-BR`` is the model's ``pt_BR``, and ``deu`` its ``de``.  A name that fits none is
+    returned as it is.
+    """
+    known = {pair[side] for pair in language_pairs(config)}.difference(NAMELESS)
+    alike = [name for name in known if spelling(name) == spelling(language)]
+    return alike[0] if language not in known and len(alike) == 1 else language
+
+
 def check_language(language: str, names: Sequence[str]) -> None:
     """Check that a language is among a model's languages."""
     if language not in names:

@@ -334,7 +334,8 @@ class TestPo:
             ('msgid "a"\nmsgstr "b"\nnonsense\n', ":6: not the syntax of a gettext catalogue"),
             ('msgid "a"\nmsgstr "b\n', ":5: a string has no end"),
             ('  msgid "a"\n  msgstr "b\n', ":5: a string has no end"),
-            ('msgid "a"\nmsgstr ""\n', ": no translated entries"),
+            ('msgid "a"\nmsgstr ""\n', ": no translated entries; give a catalogue"),
+            ('#, fuzzy\nmsgid "a"\nmsgstr "b"\n', "reviewed; those marked fuzzy (1) are read"),
             ('msgid "a"\nmsgid_plural "b"\n', ":4: the entry is not one msgid with its msgstr"),
         ],
     )

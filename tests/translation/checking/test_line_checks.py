@@ -142,7 +142,7 @@ def test_the_usual_length_is_that_of_most_pairs() -> None:
 def test_one_source_translated_in_several_ways() -> None:
     pairs = [("Save", "Sichern"), ("Save", "Speichern"), ("Save ", "Speichern"), ("Open", "Auf")]
     pairs += [("Save", ""), ("Open", " Auf")]
-    message = "the same source is 'Speichern' elsewhere"
+    message = "elsewhere, this source is translated as 'Speichern'"
     assert inconsistent(pairs) == {0: CheckFinding("inconsistent", message, (0, 7))}
     first = inconsistent([("Save", "Sichern"), ("Save", "Speichern")])
     assert list(first) == [1]

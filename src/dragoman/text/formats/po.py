@@ -33,13 +33,21 @@ class Po(Format):
             DataError: not a catalogue, or without any translation.
         """
         (path,) = files
-        found = False
+        found, fuzzy = False, 0
         for entry in open_catalogue(path).entries:
-            if entry.is_header or ("fuzzy" in entry.flags and not self.reads_unreviewed):
+            if entry.is_header:
+                continue
+            if "fuzzy" in entry.flags and not self.reads_unreviewed:
+                fuzzy += 1
                 continue
             for source, target in paired_forms(entry.messages, entry.forms):
                 found = True
                 yield Pair(source, target, entry.msgid.line)
+        if fuzzy and not found:
+            raise DataError(
+                f"{path}: no translated entries that are reviewed; those marked fuzzy ({fuzzy:,}) "
+                "are read once a reviewer has cleared the mark"
+            )
         if not found:
             raise DataError(f"{path}: no translated entries; give a catalogue with translations")
 

@@ -148,7 +148,7 @@ def inconsistent(pairs: Sequence[tuple[str, str]]) -> dict[int, CheckFinding]:
     for translations in by_source.values():
         most = max(translations, key=lambda text: len(translations[text]))
         for text, indices in translations.items():
-            message = f"the same source is {shown(most)} elsewhere"
+            message = f"elsewhere, this source is translated as {shown(most)}"
             for index in indices if text != most else ():
                 found[index] = CheckFinding("inconsistent", message, (0, len(text)))
     return dict(sorted(found.items()))

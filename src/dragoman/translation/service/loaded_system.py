@@ -225,9 +225,18 @@ def _pairs(
     if not found:
         raise ConfigError(
             f"{path}: no direction of the model is {_in_words(system)}; it has "
-            f"{', '.join('-'.join(pair) for pair in pairs) or 'none'}"
+            f"{', '.join('-'.join(pair) for pair in pairs) or 'none'}{_meant(system, pairs)}"
         )
     yield from found
+
+
+def _meant(system: TranslationSystem, pairs: Sequence[tuple[str, str]]) -> str:
+    """The language of the models that the first unknown one resembles, for messages."""
+    asked = system.source_language, system.target_language
+    for language, known in zip(asked, zip(*pairs, strict=True), strict=False):
+        if language is not None and language not in known:
+            return meant(language, known)
+    return ""
 
 
 def _in_words(system: TranslationSystem) -> str:
