@@ -144,7 +144,7 @@ def test_all_languages_of_a_project_are_checked(tmp_path: Path, dragoman: Comman
     )
 
 
-def test_files_of_keys_are_checked_without_lines(tmp_path: Path, dragoman: CommandLine) -> None:
+def test_files_of_keys_are_checked_by_their_keys(tmp_path: Path, dragoman: CommandLine) -> None:
     for folder, text in (("values", "Open {file}"), ("values-de", "Öffnen")):
         (tmp_path / "res" / folder).mkdir(parents=True)
         (tmp_path / "res" / folder / "strings.xml").write_text(
@@ -152,9 +152,26 @@ def test_files_of_keys_are_checked_without_lines(tmp_path: Path, dragoman: Comma
         )
     outcome = dragoman("check", tmp_path / "res", "--sarif", tmp_path / "check.sarif")
     assert outcome.code == 3
-    assert "values-de/strings.xml: error: placeholders wrong: '{file}' is missing" in outcome.out
+    expected = "values-de/strings.xml: open: error: placeholders wrong: '{file}' is missing"
+    assert expected in outcome.out
     results = json.loads((tmp_path / "check.sarif").read_text("utf-8"))["runs"][0]["results"]
-    assert "region" not in results[0]["locations"][0]["physicalLocation"]
+    (location,) = results[0]["locations"]
+    assert "region" not in location["physicalLocation"]
+    assert location["logicalLocations"] == [{"fullyQualifiedName": "open"}]
+
+
+def test_a_key_is_the_names_that_lead_to_a_string(tmp_path: Path) -> None:
+    for language, text in (("en", "Open {file}"), ("de", "Öffnen")):
+        values = {"menu": {"file": [text]}}
+        (tmp_path / f"{language}.json").write_text(json.dumps(values), encoding="utf-8")
+        fluent = f"open = { {'en': 'Save', 'de': 'x'}[language] }\n    .title = {text}\n"
+        (tmp_path / f"{language}.ftl").write_text(
+            fluent.replace("{file}", "{ $file }"), encoding="utf-8"
+        )
+    found = check_files([tmp_path], Choice("en", "de")).findings
+    keys = {one.pair.key for one in found if one.finding.kind == "placeholders"}
+    assert keys == {"menu.file.0", "open.title"}
+    assert {one.to_json()["key"] for one in found} == keys
 
 
 def test_sarif_names_file_line_and_rule(

@@ -14,7 +14,7 @@ from dragoman.core.version import __version__
 from dragoman.core.wording import shown
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.formats.projects.project_folder import ProjectFolder, warn_once
+from dragoman.text.formats.projects.project_folder import ProjectFolder, ProjectString, warn_once
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.checking.findings import (
     FINDING_KINDS,
@@ -41,12 +41,17 @@ class CheckedPair(NamedTuple):
     """What :attr:`line` counts: ``line``, ``unit`` or ``segment``."""
     source: str
     translation: str
+    key: str = ""
+    """Such as ``menu.file.open``, in files whose strings have keys."""
 
     @property
     def place(self) -> str:
-        """As compilers write it, such as ``de.po:12``; ``de.xlf: unit 12`` without lines."""
+        """As compilers write it, such as ``de.po:12``.
+
+        Without lines it is ``de.xlf: unit 12`` or ``de.json: menu.file.open``.
+        """
         if not self.line:
-            return str(self.file)
+            return f"{self.file}: {self.key}" if self.key else str(self.file)
         number = self.line if self.counts == "line" else f" {self.counts} {self.line}"
         return f"{self.file}:{number}"
 
@@ -63,6 +68,7 @@ class LocatedFinding:
         return {
             "file": str(self.pair.file),
             self.pair.counts: self.pair.line or None,
+            **({"key": self.pair.key} if self.pair.key else {}),
             "source": self.pair.source,
             "translation": self.pair.translation,
             "level": self.finding.level,
@@ -157,23 +163,24 @@ def _parts(files: Sequence[Path], choice: Choice) -> Iterator[tuple[CorpusPart, 
 
 def _checked_pairs(part: CorpusPart) -> Iterator[CheckedPair]:
     form = part.file_format
-    for file, line, source, target in _located(part):
-        if source.strip():
+    for unit in _located(part):
+        if unit.source.strip():
+            file = unit.file
             here = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
-            yield CheckedPair(here, line, form.counts, source, target)
+            key = ".".join(name.removeprefix(".") for name in unit.key)  # .title of Fluent
+            yield CheckedPair(here, unit.line, form.counts, unit.source, unit.target, key)
 
 
-def _located(part: CorpusPart) -> Iterator[tuple[Path, int, str, str]]:
-    """The file, line, source and translation of each pair."""
+def _located(part: CorpusPart) -> Iterator[ProjectString]:
+    """The pairs with their files, and lines or keys."""
     form = part.file_format
     if isinstance(form, ProjectFolder):
         sides = part.source or "", part.target or ""
-        for unit in form.pairs(Path(part.path or ""), sides, warn_once):
-            yield unit.file, unit.line, unit.source, unit.target
+        yield from form.pairs(Path(part.path or ""), sides, warn_once)
         return
     file = Path(part.files()[-1])
     for pair in read_pairs(part):
-        yield file, pair.line, pair.source, pair.target
+        yield ProjectString(pair.source, pair.target, file, line=pair.line)
 
 
 def _check(
@@ -234,12 +241,15 @@ def _sarif_result(one: LocatedFinding) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": _uri(pair.file)}}
     if pair.counts == "line" and pair.line:
         place["region"] = {"startLine": pair.line}
+    location: dict[str, Any] = {"physicalLocation": place}
+    if pair.key:
+        location["logicalLocations"] = [{"fullyQualifiedName": pair.key}]
     text = f"{KIND_TITLES[finding.kind]}: {finding.message} ({told_pair(pair)})"
     return {
         "ruleId": finding.kind,
         "level": finding.level,
         "message": {"text": text},
-        "locations": [{"physicalLocation": place}],
+        "locations": [location],
     }
 
 

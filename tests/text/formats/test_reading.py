@@ -335,7 +335,10 @@ class TestPo:
             ('msgid "a"\nmsgstr "b\n', ":5: a string has no end"),
             ('  msgid "a"\n  msgstr "b\n', ":5: a string has no end"),
             ('msgid "a"\nmsgstr ""\n', ": no translated entries; give a catalogue"),
-            ('#, fuzzy\nmsgid "a"\nmsgstr "b"\n', "reviewed; those marked fuzzy (1) are read"),
+            (
+                '#, fuzzy\nmsgid "a"\nmsgstr "b"\n',
+                ": no translated entries that are reviewed; those marked fuzzy (1) are",
+            ),
             ('msgid "a"\nmsgid_plural "b"\n', ":4: the entry is not one msgid with its msgstr"),
         ],
     )

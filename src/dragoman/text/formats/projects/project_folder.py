@@ -30,6 +30,7 @@ from dragoman.text.icu_syntax import sentence_pairs
 from dragoman.text.language_codes import base_language, meant
 from dragoman.text.lines import open_bytes
 from dragoman.text.pairs import Pair
+from dragoman.text.string_files.keyed_string import Key
 
 _USUAL_DEFAULT = "en"
 
@@ -61,6 +62,8 @@ class ProjectString:
     """Whether it is marked as not reviewed, like a fuzzy message."""
     line: int = 0
     """Its line in the file; 0 if unknown."""
+    key: Key = ()
+    """Its key, in files whose strings have keys."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class KeyedFiles(PlacedFiles):
             for key, text in texts.items():
                 translation = translations.get(key, "")
                 if text.strip() and translation.strip():
-                    yield ProjectString(text, translation, both[1])
+                    yield ProjectString(text, translation, both[1], key=key)
 
     @override
     def files_to_translate(self, folder: Path, sides: Sides) -> list[FileToTranslate]:
