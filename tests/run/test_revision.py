@@ -182,11 +182,23 @@ def test_a_jump_of_the_learning_rate_is_told(
     assert ("learning rate" in caplog.text) == jumps
     if (decay, step) == ("linear", 20):
         assert "step 21 is 0.271, not 0:" in caplog.text
+        assert "the loss may rise" in caplog.text
+
+
+def test_a_lower_learning_rate_is_not_said_to_raise_the_loss(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = config(max_steps=40, schedule={"decay": "linear", "peak_learning_rate": 0.5})
+    with caplog.at_level(logging.WARNING):
+        revised(before, ["training.max_steps=13"], at_step(tmp_path, 12))
+    assert "step 13 is 0, not " in caplog.text
+    assert "the remaining steps change less" in caplog.text
+    assert "may rise" not in caplog.text
 
 
 def test_the_manual_names_all_that_may_change() -> None:
     manual = Path(__file__).parents[2] / "docs" / "runs-and-models.md"
-    text = manual.read_text("utf-8").split("What may change, also before")[1].split("\n\n")[0]
+    text = manual.read_text("utf-8").split("may change, also before")[1].split("\n\n")[0]
     for key in CHANGEABLE:
         assert f"`{key.removeprefix('training.')}`" in text, key
 

@@ -185,7 +185,7 @@ def _may_change(key: str) -> bool:
 
 
 def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, progress: Progress) -> None:
-    """Warn if a decay that ended, or was near its end, would begin again at a higher rate."""
+    """Warn if the new limits change the rate at once, as when a decay that ended begins again."""
     step = progress.step
     old, new = (
         config.training.learning_rate(step + 1, config.model.d_model, progress)
@@ -194,12 +194,12 @@ def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, progress:
     if abs(new - old) > _JUMP * max(new, old):
         log.warning(
             "with the new limits the learning rate of step %d is %.3g, not %.3g: the %s decay "
-            "now ends at max_steps, as if planned from the first step; the loss may rise for a "
-            "while",
+            "now ends at max_steps, as if planned from the first step; %s",
             step + 1,
             new,
             old,
             after.training.schedule.decay,
+            "the loss may rise for a while" if new > old else "the remaining steps change less",
         )
 
 
